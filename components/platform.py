@@ -4,6 +4,8 @@ network, key, log groups → cluster → vpc-cni, kube-proxy, Pod Identity agent
 → Auto Mode's NodeClass → NodePools, StorageClass, termination handler, admission webhook, rebalancing, cluster
 autoscaler, Karpenter (CRDs → controller → EC2NodeClass → NodePools)
 
+Add-ons of the stack's own choice come after the nodes, or Auto Mode's NodePools; nothing waits for them.
+
 Add-ons whose pods run on nodes, and everything in the cluster, are deleted before the nodes, so that no deletion
 waits for a pod without a node; Karpenter's nodes are deleted while its controller can terminate them and remove the
 finalizers that its CRDs would wait for; node groups while their roles, routes and pod network still exist, so that
@@ -23,7 +25,7 @@ from multiarch.autoscaling.karpenter import build_discovery_tags
 from multiarch.autoscaling.model import AutoModePlan, KarpenterPlan
 from multiarch.nodes.model import CLUSTER_TAG, NodeGroupKind, NodeGroupPlan
 from multiarch.stack.identity import format_kubeconfig
-from multiarch.stack.model import ClusterPlan, ExistingClusterPlan, NewNetwork, Plan
+from multiarch.stack.model import AddonPlan, ClusterPlan, ExistingClusterPlan, NewNetwork, Plan
 
 from .aws.addons import Addons
 from .aws.control_plane import ControlPlane
@@ -81,15 +83,18 @@ class Platform(Component):
         self.kubeconfig = pulumi.Output.all(self.control_plane.facts, self.account.region).apply(
             lambda known: format_kubeconfig(known[0], known[1], plan.identity)
         )
-        early = self._addons("addons-before-nodes", before_nodes=True, ready=())
+        early = self._addons("addons-before-nodes", [each for each in plan.addons if each.before_nodes], ())
         roles = self._roles()
         self._node_roles = [*roles.values()]
         ready = (*network.ready, *session.ready, *early)
         groups = {group.name: self._node_group(group, network, roles[group.kind], ready) for group in plan.node_groups}
         nodes = [resource for group in groups.values() for resource in group.resources]
-        late = self._addons("addons-after-nodes", before_nodes=False, ready=nodes)
+        after = [each for each in plan.addons if not each.before_nodes]
+        late = self._addons("addons-after-nodes", [each for each in after if not each.extra], nodes)
         # Nodes of EKS Auto Mode need the network, and no node group.
-        self._in_the_cluster(groups, network, (*nodes, *late) or ready)
+        pools = self._in_the_cluster(groups, network, (*nodes, *late) or ready)
+        if extra := [each for each in after if each.extra]:
+            self._addons("addons-extra", extra, nodes or pools)
         self.node_groups = {name: group.output for name, group in groups.items()}
         known = pulumi.Output.all(session.document_name, self.account.region)
         self.sessions = {
@@ -179,15 +184,14 @@ class Platform(Component):
         roles = [role.role_arn for role in self._node_roles if role.needs_aws_auth]
         return {"awsAuth": pulumi.Output.all(*roles).apply(access.format_aws_auth)} if roles else {}
 
-    def _addons(self, name: str, *, before_nodes: bool, ready: After) -> After:
-        """Declare a new cluster's add-ons; those of an existing one are its own."""
-        plan = self._plan
-        if isinstance(plan.cluster, ExistingClusterPlan):
+    def _addons(self, name: str, addons: Sequence[AddonPlan], ready: After) -> After:
+        """Declare some of a new cluster's add-ons; those of an existing one are its own."""
+        cluster = self._plan.cluster
+        if isinstance(cluster, ExistingClusterPlan):
             return ()
-        addons = [addon for addon in plan.addons if addon.before_nodes is before_nodes]
         # With only EKS's deletion protection a destroy would delete the nodes before it is rejected. These add-ons
         # are deleted before the nodes, and are updated in place.
-        protect = plan.cluster.deletion_protection and not before_nodes
+        protect = cluster.deletion_protection and name == "addons-after-nodes"
         return Addons(name, self, addons, self.control_plane.name, ready, protect=protect).resources
 
     def _roles(self) -> dict[NodeGroupKind, NodeRole]:
@@ -229,14 +233,14 @@ class Platform(Component):
             opts=self.child(),
         )
 
-    def _in_the_cluster(self, groups: Mapping[str, NodeGroup], network: Network, ready: After) -> None:
-        """Declare what needs the Kubernetes API; ``ready`` are nodes and add-ons."""
+    def _in_the_cluster(self, groups: Mapping[str, NodeGroup], network: Network, ready: After) -> After:
+        """Declare what needs the Kubernetes API; ``ready`` are nodes and add-ons. Return EKS Auto Mode's pools too."""
         plan = self._plan
         autoscaler, karpenter = plan.autoscaling.cluster_autoscaler, plan.autoscaling.karpenter
         auto_mode = plan.autoscaling.auto_mode
         wanted = (auto_mode, plan.storage_class, plan.termination_handler, plan.admission_webhook, plan.rebalance)
         if not (any(wanted) or autoscaler or karpenter):
-            return
+            return ready
         cluster = InCluster(
             cluster_name=self.control_plane.name,
             provider=self._kubernetes_provider(),
@@ -262,6 +266,7 @@ class Platform(Component):
             release = ClusterAutoscaler("cluster-autoscaler", self, cluster, autoscaler, plan.arm64_taint).release
         if karpenter:
             self._karpenter(karpenter, groups, cluster, release)
+        return cluster.ready
 
     def _auto_mode(self, plan: AutoModePlan, network: Network, cluster: InCluster) -> InCluster:
         """Declare EKS Auto Mode; return what the other components in the cluster need, with its nodes."""

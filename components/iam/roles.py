@@ -21,10 +21,9 @@ def declare_role(owner: Component, name: str, description: str, trust: pulumi.In
 
 
 def attach_managed(owner: Component, name: str, role: iam.Role, policy: str) -> iam.RolePolicyAttachment:
-    """Attach a policy that AWS manages."""
-    return iam.RolePolicyAttachment(
-        name, role=role.name, policy_arn=owner.account.managed_policy(policy), opts=owner.child()
-    )
+    """Attach a policy that AWS manages, or any by its ARN."""
+    arn = policy if policy.startswith("arn:") else owner.account.managed_policy(policy)
+    return iam.RolePolicyAttachment(name, role=role.name, policy_arn=arn, opts=owner.child())
 
 
 def give_inline(

@@ -281,7 +281,9 @@ class AddonSettings(TypedDict):
     """
 
 class AddonsSettings(TypedDict):
-    """The add-ons that a cluster needs; all are on by default."""
+    """The add-ons that a cluster needs, which are on by default, and more."""
+    extra: NotRequired[dict[str, ExtraAddonSettings]]
+    """More EKS add-ons, by name: any that `aws eks describe-addon-versions` lists."""
     vpcCni: NotRequired[VpcCniAddonSettings]
     """Pod networking (vpc-cni)."""
     kubeProxy: NotRequired[AddonSettings]
@@ -587,6 +589,35 @@ class ExistingClusterSettings(TypedDict):
     """Whether the Pod Identity agent is installed. Pods that need an IAM role get it through the agent. Default:
     false.
     """
+
+class ExtraAddonSettings(TypedDict):
+    """Any EKS add-on, by the name that EKS gives it."""
+    enabled: NotRequired[bool]
+    """Install it. Default: true."""
+    version: NotRequired[str]
+    """An exact version such as `v1.12.4-eksbuild.1`. `multiarch stack pin` writes it. Default: EKS's default for the
+    cluster's version.
+    """
+    beforeNodes: NotRequired[bool]
+    """Install it before the nodes, as an add-on that they need to become ready. Its pods must all be of DaemonSets.
+    Default: false.
+    """
+    configurationValues: NotRequired[dict[str, Any]]
+    """The add-on's configuration. `multiarch stack pin` fetches AWS's schema of it, by which it is then checked. The
+    stack's arm64 taint is tolerated without being written here, if where the add-on takes tolerations is known.
+    """
+    policies: NotRequired[list[str]]
+    """ARNs of IAM policies of the role that its pods get by Pod Identity. Default: AWS's own for a few add-ons
+    (aws-efs-csi-driver, amazon-cloudwatch-observability), otherwise none. `[]` is no policy.
+    """
+    statements: NotRequired[list[PolicyStatementSettings]]
+    """Statements of that role's own policy."""
+    serviceAccount: NotRequired[str]
+    """The service account of the pods that get the role. Default: known for a few add-ons; `multiarch stack pin`
+    writes it for the others.
+    """
+    namespace: NotRequired[str]
+    """The namespace in which EKS installs the add-on, where it gets a role. Default: as for serviceAccount."""
 
 class FlowLogsSettings(TypedDict):
     """Flow logs of a new VPC, in an encrypted CloudWatch log group."""
@@ -951,6 +982,15 @@ class PodTolerationSettings(TypedDict):
     """The taint's effect; empty for every effect. One of , NoSchedule, PreferNoSchedule, NoExecute."""
     tolerationSeconds: NotRequired[int]
     """How long a pod stays on a node with a taint of the effect NoExecute."""
+
+class PolicyStatementSettings(TypedDict):
+    """One statement of an IAM policy. It allows its actions."""
+    actions: list[str]
+    """Actions, such as `s3:GetObject` or `s3:List*`."""
+    resources: list[str]
+    """ARNs, possibly with `*`."""
+    conditions: NotRequired[dict[str, dict[str, Any]]]
+    """Conditions of IAM: operator, key, and a value or a list of values."""
 
 class PullSecretReferenceSettings(TypedDict):
     """A Secret to pull images with."""

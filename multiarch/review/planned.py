@@ -144,6 +144,12 @@ def _list_control_plane(plan: Plan) -> Iterator[_Row]:
         configuration = {"configurationValues": each.configuration or "{}"}
         version = {"addonVersion": each.version} if each.version else {}
         yield ADD_ON, each.name, {"addonName": each.name, **configuration, **version}
+        if each.policy:
+            yield "aws:iam/rolePolicy:RolePolicy", each.name, {"role": each.name, "policy": each.policy}
+        for policy in each.policies if each.extra else ():
+            arn = policy if policy.startswith("arn:") else f"arn:aws:iam::aws:policy/{policy}"
+            inputs = {"role": each.name, "policyArn": arn}
+            yield "aws:iam/rolePolicyAttachment:RolePolicyAttachment", f"{each.name} {policy}", inputs
 
 
 def _log_group(name: str, group: str, days: int) -> _Row:

@@ -10,7 +10,7 @@ from multiarch.nodes.model import Derived
 from multiarch.schema.cluster import AccessEntry
 from multiarch.serialization import OMITTED
 from multiarch.stack.load import Stack
-from multiarch.stack.model import ExistingClusterPlan, ExistingNetwork, Plan
+from multiarch.stack.model import AddonPlan, ExistingClusterPlan, ExistingNetwork, Plan
 
 Row = tuple[str, object] | tuple[str, object, str] | tuple[str, object, str, str]
 _EKS_DEFAULT = "(EKS's default)"
@@ -108,6 +108,9 @@ def _new(plan: Plan) -> Iterator[Row]:
     for name, entry in cluster.access.entries.items():
         yield f"access.entries.{name}", _describe(entry)
     yield "addons", [f"{addon.name} {addon.version or _EKS_DEFAULT}" for addon in plan.addons] or "none"
+    for addon in plan.addons:
+        if addon.extra:
+            yield f"addons.extra.{addon.name}", _describe_addon(addon)
     yield "deletionProtection", cluster.deletion_protection, "follows from environment"
     yield "storageClass", plan.storage_class, "addons.ebsCsi is on and the API is reachable"
 
@@ -116,6 +119,16 @@ def _describe(entry: AccessEntry) -> list[str]:
     scopes = ((name, scope.namespaces) for name, scope in entry.policies.items())
     policies = [f"{name} in {' and '.join(namespaces) if namespaces else 'the cluster'}" for name, namespaces in scopes]
     return [entry.principal, *policies, *(f"group {group}" for group in entry.groups)]
+
+
+def _describe_addon(addon: AddonPlan) -> list[str]:
+    policies = [each.rpartition("/")[2] for each in addon.policies] + (["own statements"] if addon.policy else [])
+    role = f"role of {addon.namespace}/{addon.service_account}: {' and '.join(policies)}"
+    return [
+        f"{'before' if addon.before_nodes else 'after'} the nodes",
+        role if addon.service_account else "no role",
+        *([addon.configuration] if addon.configuration else []),
+    ]
 
 
 def _webhook(plan: Plan) -> Iterator[Row]:

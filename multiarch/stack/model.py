@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from multiarch.autoscaling.model import AutoscalingPlan
 from multiarch.errors import Problem
+from multiarch.facts.architectures import Architecture
 from multiarch.facts.taints import Taint
 from multiarch.nodes.model import NodeGroupPlan, Tags
 
@@ -143,11 +144,12 @@ class ExistingClusterPlan:
 
 @dataclass(frozen=True, slots=True)
 class AddonPlan:
-    """One EKS add-on. ``configuration`` is JSON (sorted keys) or empty.
+    """One EKS add-on. ``configuration`` is JSON (sorted keys) or empty. ``extra``: by its name in ``addons.extra``.
 
     ``before_nodes``: nodes need it to become ready.
-    ``service_account`` and ``managed_policy`` (AWS's, its path and name without the partition's ARN) are set when its
-    controller needs an IAM role through Pod Identity.
+    ``service_account`` in ``namespace`` is set when its pods need an IAM role through Pod Identity. The role gets
+    ``policies``, each an ARN or what AWS manages (path and name without the partition's ARN), and ``policy``, a
+    document of its own (JSON) or empty. ``namespace`` is empty where it is unknown.
     """
 
     name: str
@@ -155,7 +157,10 @@ class AddonPlan:
     configuration: str
     before_nodes: bool
     service_account: str | None
-    managed_policy: str | None
+    policies: tuple[str, ...] = ()
+    policy: str = ""
+    namespace: str = "kube-system"
+    extra: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -219,6 +224,12 @@ class Plan:
     def security_groups(self) -> tuple[str, ...]:
         """The security groups of nodes in an existing cluster, by ID; empty for the one that EKS made for a cluster."""
         return self.cluster.security_groups if isinstance(self.cluster, ExistingClusterPlan) else ()
+
+    @property
+    def architectures(self) -> frozenset[Architecture]:
+        """The architectures of its node groups and NodePools."""
+        found = {group.architecture for group in self.node_groups}
+        return frozenset(found | {each.architecture for pool in self.autoscaling.pools for each in pool.capacities})
 
     @property
     def own_cluster(self) -> ClusterPlan:

@@ -26,6 +26,7 @@ from multiarch.stack.checks import access, autoscalers, cluster, draining, names
 from multiarch.stack.existing_cluster import plan_existing_cluster, report_aws_auth
 from multiarch.stack.load import Stack
 from multiarch.stack.model import (
+    AddonPlan,
     AdmissionWebhookPlan,
     ClusterPlan,
     ExistingClusterPlan,
@@ -93,7 +94,7 @@ def make_plan(stack: Stack, *, today: date, pinning: bool = False) -> Plan:
         report_aws_auth(existing, groups, autoscaling, report)
     else:
         _check_new_cluster(spec, groups, report)
-    addons = () if existing or not specs else plan_addons(spec.addons, taint, report)
+    addons = () if existing else _plan_addons(stack, taint, report, has_groups=bool(specs), pinning=pinning)
     storage_class = existing is None and reach.choose_storage_class(spec, report)
     termination_handler = draining.choose_termination_handler(spec, specs, report)
     webhook = _webhook(spec, taint, groups, autoscaling, report)
@@ -144,6 +145,21 @@ def _plan_cluster(
         access=spec.access,
     )
     return cluster, network
+
+
+def _plan_addons(
+    stack: Stack, taint: Taint | None, report: ProblemReport, *, has_groups: bool, pinning: bool
+) -> tuple[AddonPlan, ...]:
+    """Plan the add-ons; nodes of EKS Auto Mode do without those that have a key of their own."""
+    own = plan_addons(stack.spec.addons, taint, report) if has_groups else ()
+    if not stack.spec.addons.extra:
+        return own
+    from multiarch.stack.extra_addons import plan_extra_addons  # noqa: PLC0415  (only the stacks that have some load it)
+
+    extra = [*plan_extra_addons(stack.spec.addons, stack.addon_schemas, taint, report, pinning=pinning)]
+    if with_role := [each.name for each in extra if each.service_account]:
+        reach.check_role("addon-without-role", " and ".join(with_role), stack.spec, report)
+    return (*own, *extra)
 
 
 def _plan_session(settings: Session, owner: str) -> SessionPlan:

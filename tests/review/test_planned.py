@@ -92,6 +92,10 @@ CASES: Mapping[str, tuple[Mapping[str, Any], Mapping[str, Risk]]] = {
     "addons.enabled": ({"addons": {"ebsCsi": {"enabled": False}}, "storageClass": False}, {"delete-running": HIGH}),
     "addons.vpcCni.networkPolicy": ({"addons": {"vpcCni": {"networkPolicy": False}}}, {"widen-network": HIGH}),
     "addons.vpcCni.version": ({"addons": {"vpcCni": {"version": "v1.21.1-eksbuild.3"}}}, {"change-add-on": LOW}),
+    "addons.extra": (
+        {"addons": {"extra": {"external-dns": {"statements": [{"actions": ["route53:*"], "resources": ["*"]}]}}}},
+        {"widen-iam": HIGH},
+    ),
     "session.encrypt": ({"session": {"encrypt": False}}, {"weaken-encryption": HIGH}),
     "session.logToCloudWatch": (
         {"session": {"logToCloudWatch": False}},

@@ -10,7 +10,7 @@ import pytest
 from multiarch.errors import StackError
 from multiarch.rules import Severity
 from multiarch.stack.plan import make_plan
-from tests.stack.words import TODAY, plan, problems, stack
+from tests.stack.words import TODAY, merged, plan, problems, stack
 
 ERROR, WARNING = Severity.ERROR, Severity.WARNING
 SPOT = {"capacityType": "spot", "instanceTypes": ["m7g.large", "m6g.large"]}
@@ -30,6 +30,11 @@ ROLE = "arn:aws:iam::111122223333:role/shop"
 def entry(principal: str = ROLE, **keys: Any) -> dict[str, Any]:
     """Return a stack's change: one entry in ``access.entries``."""
     return {"access": {"entries": {"shop": {"principal": principal, **keys}}}}
+
+
+def extra(name: str = "external-dns", **keys: Any) -> dict[str, Any]:
+    """Return a stack's change: one add-on in ``addons.extra``."""
+    return {"addons": {"extra": {name: keys}}}
 
 
 CASES: list[tuple[str, dict[str, Any], str, str, Severity]] = [
@@ -198,6 +203,32 @@ CASES: list[tuple[str, dict[str, Any], str, str, Severity]] = [
      "EBS", ERROR),
     ("no-vpc-cni", {"addons": {"vpcCni": {"enabled": False}}}, "addons.vpcCni.enabled", "CNI", WARNING),
     ("addon-version", {"addons": {"coredns": {"version": "latest"}}}, "addons.coredns.version", "eksbuild", ERROR),
+    ("addon-version", extra(version="latest"), "addons.extra.external-dns.version", "eksbuild", ERROR),
+    ("addon-own-key", {"addons": {"extra": {"coredns": {}}}}, "addons.extra.coredns", "addons.coredns", ERROR),
+    ("addon-configuration", extra(configurationValues={"tolerations": [{"operator": "Is"}]}),
+     "addons.extra.external-dns.configurationValues.tolerations", "'Is' is not an operator", ERROR),
+    ("addon-configuration", extra(configurationValues={"tolerations": "all"}),
+     "addons.extra.external-dns.configurationValues.tolerations", "must be a list", ERROR),
+    ("addon-not-checked", extra(configurationValues={"policy": "sync"}, version="v0.19.0-eksbuild.1"),
+     "addons.extra.external-dns.configurationValues", "AWS's schema of v0.19.0-eksbuild.1 was not fetched", WARNING),
+    ("addon-not-checked", extra(configurationValues={"policy": "sync"}),
+     "addons.extra.external-dns.configurationValues", "no version is written", WARNING),
+    ("addon-before-nodes", extra(beforeNodes=True), "addons.extra.external-dns.beforeNodes", "wait for a node", ERROR),
+    ("addon-service-account", extra("adot", policies=["arn:aws:iam::aws:policy/CloudWatchAgentServerPolicy"]),
+     "addons.extra.adot", "are unknown", ERROR),
+    ("addon-pod-identity", extra("aws-efs-csi-driver", version="v2.0.4-eksbuild.1"),
+     "addons.extra.aws-efs-csi-driver.version", "from v2.0.5 on", ERROR),
+    ("addon-policy", extra(policies=["AmazonRoute53FullAccess"]), "addons.extra.external-dns.policies[0]",
+     "is not the ARN", ERROR),
+    ("addon-policy", extra(statements=[{"actions": ["*"], "resources": ["*"]}]),
+     "addons.extra.external-dns.statements[0].actions[0]", "'*' is not an action", ERROR),
+    ("addon-policy", extra(statements=[{"actions": ["s3:Get*"], "resources": ["*", "models"]}]),
+     "addons.extra.external-dns.statements[0].resources[1]", "'models' is not an ARN", ERROR),
+    ("addon-without-role", merged(extra("aws-efs-csi-driver"), {"addons": {"podIdentityAgent": {"enabled": False}}}),
+     "addons.podIdentityAgent.enabled", "aws-efs-csi-driver would get no IAM role", ERROR),
+    ("addon-without-policies", extra(), "addons.extra.external-dns", "no permissions", WARNING),
+    ("controller-has-no-node", {**extra("aws-mountpoint-s3-csi-driver", policies=[]), "nodeGroups": {"web": None}},
+     "nodeGroups.web-arm", "aws-mountpoint-s3-csi-driver does not tolerate arch=arm64:NoSchedule", ERROR),
     ("storage-class", {"storageClass": True, "addons": {"ebsCsi": {"enabled": False}}}, "storageClass", "EBS CSI",
      ERROR),
     ("own-tag", {"tags": {"team": "x"}}, "tags.team", "written by the plan", ERROR),

@@ -67,7 +67,7 @@ def check_auto_mode(spec: StackSpec, origin: Origin, report: ProblemReport) -> N
         report("auto-mode-access", ("cluster", "authenticationMode"), message)
     if spec.node_groups or spec.multi_architecture_groups:
         return
-    for key in sorted(spec.addons.written) if spec.cluster is None else ():
+    for key in sorted(spec.addons.written - {"extra"}) if spec.cluster is None else ():
         report("auto-mode-addon", ("addons", key), f"{key} is not installed: nodes of EKS Auto Mode do without it.")
     place = origin.place(("session",))
     # Pulumi.yaml may have it for all stacks of an organisation.

@@ -9,7 +9,7 @@ from types import MappingProxyType
 
 from multiarch.errors import KeyPath, UnknownFactError
 from multiarch.facts import kubernetes
-from multiarch.facts.addons import add_ons
+from multiarch.facts.addons import is_version
 from multiarch.nodes.report import ProblemReport
 from multiarch.schema.addons import Addons
 from multiarch.schema.charts import Charts
@@ -41,7 +41,6 @@ _SUPPORT: Mapping[tuple[kubernetes.Tier, bool], tuple[str, str]] = MappingProxyT
 _KMS_KEY = r"arn:(aws[a-z-]*):kms:([a-z0-9-]+):[0-9]{12}:key/[A-Za-z0-9_-]+"
 # A host, perhaps with a port, and the path of repositories; no scheme but oci, no credentials, no slash at the end.
 _CHART_REGISTRY = r"oci://[a-z0-9][a-z0-9.-]*(:[0-9]+)?(/[a-z0-9]+([._-]+[a-z0-9]+)*)+"
-_ADDON_VERSION = re.compile(r"v\d+\.\d+\.\d+-eksbuild\.\d+", re.ASCII)
 
 
 def check_kubernetes(version: str, today: date, report: ProblemReport, path: KeyPath = ("kubernetesVersion",)) -> bool:
@@ -78,10 +77,11 @@ def check_encryption(spec: StackSpec, report: ProblemReport) -> None:
 
 def check_addon_versions(spec: Addons, report: ProblemReport) -> None:
     """Report versions that are not written as EKS writes them."""
-    for row in add_ons().values():
+    for row in spec.list_rows():
         version = spec[row.name].version
-        if version is not None and not _ADDON_VERSION.fullmatch(version):
-            report("addon-version", ("addons", row.key, "version"), f"{version!r} is not an EKS add-on version.")
+        if version is not None and not is_version(version):
+            path = ("addons", *row.key.split("."), "version")
+            report("addon-version", path, f"{version!r} is not an EKS add-on version.")
 
 
 def check_chart_registry(charts: Charts, report: ProblemReport) -> None:
