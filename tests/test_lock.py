@@ -49,7 +49,7 @@ def test_it_names_no_place_to_download_from(lock: str) -> None:
     ("name", "locks"),
     [
         ("requirements.txt", ["requirements.lock"]),
-        ("requirements-webhook.txt", ["requirements.lock"]),
+        ("requirements-cli.txt", ["requirements.lock"]),
         ("requirements-dev.txt", LOCKS),
     ],
 )
