@@ -31,6 +31,8 @@ def plan_auto_mode(
     """Derive the plan, reporting every problem."""
     specs = list_pool_specs(settings)
     check_tags(context, _OWN_TAG, "EKS Auto Mode", report)
+    if context.registry_mirrors:
+        report("registry-mirrors-auto-mode", ("registryMirrors",), "nodes of EKS Auto Mode take no user data.")
     for spec in specs:
         _check_lifetime(spec, report)
     return AutoModePlan(

@@ -17,6 +17,7 @@ from multiarch.facts.instance_types import POD_CEILING_SMALL, compute_max_pods
 from multiarch.facts.kubernetes import get_release
 from multiarch.facts.tolerations import CRITICAL_ADDONS, make_toleration
 from multiarch.nodes.checks import check_hop_limit
+from multiarch.nodes.kubelet import plan_kubelet
 from multiarch.nodes.model import CapacityType, NodeGroupKind, NodeGroupPlan
 from multiarch.nodes.report import ProblemReport
 from multiarch.nodes.spec import ClusterContext
@@ -64,6 +65,9 @@ def plan_karpenter(
             max_pods=_max_pods(pools) if context.prefix_delegation else None,
             subnet_ids=context.subnet_ids,
             role=settings.node_role or "",
+            kubelet=plan_kubelet(settings.kubelet, (*PATH, "kubelet"), family, report),
+            registry_mirrors=context.registry_mirrors,
+            instance_store=settings.instance_store_policy is not None,
         ),
         pools=pools,
         service_monitor=settings.service_monitor,

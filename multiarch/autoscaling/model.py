@@ -10,7 +10,7 @@ from multiarch.facts.architectures import Architecture
 from multiarch.facts.instance_types import InstanceType
 from multiarch.facts.taints import Taint
 from multiarch.manifests.values import Labels
-from multiarch.nodes.model import CapacityType, Derived, Tags
+from multiarch.nodes.model import NO_SETTINGS, CapacityType, Derived, KubeletPlan, Mirrors, Tags
 
 __all__ = ["AutoModePlan", "Autoscaler", "AutoscalingPlan", "ClusterAutoscalerPlan", "KarpenterPlan", "NodePoolPlan"]
 
@@ -174,6 +174,9 @@ class NodeClassPlan:
     max_pods: int | None
     subnet_ids: tuple[str, ...] = ()
     role: str = ""
+    kubelet: KubeletPlan = NO_SETTINGS
+    registry_mirrors: Mirrors = ()
+    instance_store: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 from pydantic import AfterValidator, Field
 
 from multiarch.schema.base import Section, TaintText, get_section_default, reject_duplicates
+from multiarch.schema.kubelet import InstanceStorePolicy, Kubelet
 
 KindName = Literal["arm64-spot", "arm64-on-demand", "amd64-spot", "amd64-on-demand"]
 Order = Annotated[list[KindName], Field(min_length=1), AfterValidator(reject_duplicates)]
@@ -111,8 +112,12 @@ class Karpenter(Section):
     """The image release for all pools, such as ``al2023@v20260715``; ``multiarch stack pin`` writes it."""
     disk_size: Annotated[int, Field(ge=20, le=16384)] = 50
     """Volume in GiB; encrypted gp3."""
+    instance_store_policy: InstanceStorePolicy | None = None
+    """``RAID0`` puts images, logs and volumes of pods (emptyDir) on the local NVMe disks of nodes that have some."""
     imds_hop_limit: Annotated[int, Field(ge=1, le=64)] = 1
     """Hops to the instance metadata service."""
+    kubelet: Kubelet = get_section_default(Kubelet)
+    """Settings of the kubelet on all of its nodes."""
     service_monitor: bool = False
     """Declare a ServiceMonitor for Prometheus' operator, whose CRDs must be there."""
     spot_to_spot_consolidation: bool = False

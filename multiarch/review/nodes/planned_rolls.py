@@ -23,6 +23,9 @@ _ROWS: Sequence[tuple[str, Callable[[NodeGroupPlan], object]]] = (
     ("imdsHopLimit", lambda group: group.imds_hop_limit),
     ("maxPods", lambda group: (group.max_pods_written and group.max_pods, group.max_pods_written)),
     ("bootstrap", lambda group: (group.pre_bootstrap, group.kubelet_extra_args)),
+    ("kubelet", lambda group: group.kubelet.config),
+    ("instanceStorePolicy", lambda group: group.instance_store),
+    ("registryMirrors", lambda group: group.registry_mirrors),
     # EKS sets these on running nodes, unless the user data does.
     ("labels", lambda group: group.case is not BootstrapCase.EKS and group.labels),
     ("taints", lambda group: group.case is not BootstrapCase.EKS and sorted(group.taints)),
