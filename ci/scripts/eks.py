@@ -48,7 +48,7 @@ def kubeconfig(cluster: str, region: str) -> dict[str, Any]:
 
 
 def token(cluster: str, region: str, role: str | None = None, profile: str | None = None) -> dict[str, Any]:
-    """Return an ExecCredential of the profile's identity, or of a role that it assumes."""
+    """Return an ExecCredential of the profile's identity, or of a role that it assumes, in the client's version."""
     session = boto3.Session(profile_name=profile, region_name=region)
     client = session.client("sts")
     if role:
@@ -68,7 +68,8 @@ def token(cluster: str, region: str, role: str | None = None, profile: str | Non
     text = base64.urlsafe_b64encode(url.encode()).rstrip(b"=").decode()
     until = (datetime.now(UTC) + VALID).strftime("%Y-%m-%dT%H:%M:%SZ")
     status = {"token": f"k8s-aws-v1.{text}", "expirationTimestamp": until}
-    return {"apiVersion": API, "kind": "ExecCredential", "spec": {}, "status": status}
+    version = json.loads(os.environ.get("KUBERNETES_EXEC_INFO", "{}")).get("apiVersion", API)
+    return {"apiVersion": version, "kind": "ExecCredential", "spec": {}, "status": status}
 
 
 def get_token(words: list[str]) -> dict[str, Any]:

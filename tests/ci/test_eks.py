@@ -66,6 +66,12 @@ def test_it_takes_the_arguments_that_kubeconfigs_have(
     assert eks.get_token(words.split()) == {"given": expected}
 
 
+def test_a_token_has_the_version_that_the_client_wants(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Source: https://kubernetes.io/docs/reference/access-authn-authz/authentication/#input-and-output-formats."""
+    monkeypatch.setenv("KUBERNETES_EXEC_INFO", '{"apiVersion": "client.authentication.k8s.io/v1", "spec": {}}')
+    assert eks.token("shop-prod", "eu-west-1")["apiVersion"] == "client.authentication.k8s.io/v1"
+
+
 @pytest.mark.parametrize("words", ["", "--version", "s3 ls", "eks get-token", "eks get-token --cluster-id a"])
 def test_other_commands_of_the_aws_cli_are_rejected(words: str) -> None:
     with pytest.raises(SystemExit, match="2"):

@@ -181,11 +181,24 @@ print(*(clients(each).meta.endpoint_url.partition(".")[2] for each in {image_pac
     assert all(each.endswith("amazonaws.com") for each in opened)
 
 
-def test_kubeconfigs_of_the_aws_cli_get_their_tokens(container: Container) -> None:
+def test_a_kubeconfig_of_the_aws_cli_gets_its_token(container: Container) -> None:
+    """As `aws eks update-kubeconfig` writes it, in `~/.kube/config`."""
+    words = "--region eu-west-1 eks get-token --cluster-name shop-prod --output json"
+    user = {"exec": {"apiVersion": "client.authentication.k8s.io/v1beta1", "command": "aws", "args": words.split()}}
+    config = {
+        "clusters": [{"name": "shop", "cluster": {"server": "https://example.eks.amazonaws.com"}}],
+        "users": [{"name": "shop", "user": user}],
+        "contexts": [{"name": "shop", "context": {"cluster": "shop", "user": "shop"}}],
+        "current-context": "shop",
+    }
+    (container.root / ".kube").mkdir()
+    (container.root / ".kube/config").write_text(json.dumps(config))
+    program = """\
+from multiarch.kubernetes.kubeconfig import ClusterAccess, read_connection
+print(read_connection(ClusterAccess()).authorization)
+"""
     keys = ("AWS_ACCESS_KEY_ID=AKIDEXAMPLE", "AWS_SECRET_ACCESS_KEY=secret")
-    words = "aws --region eu-west-1 eks get-token --cluster-name shop-prod --output json"
-    printed = container.run("env", *keys, *words.split())
-    assert json.loads(printed)["status"]["token"].startswith("k8s-aws-v1."), printed
+    assert container.run("env", *keys, "python3", "-c", program).startswith("Bearer k8s-aws-v1.")
 
 
 def test_an_image_without_its_lock_file_says_what_buildah_said(tmp_path: Path) -> None:
