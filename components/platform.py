@@ -126,7 +126,7 @@ class Platform(Component):
             self,
             cluster,
             vpc_id=network.vpc_id,
-            subnet_ids=network.private_subnet_ids,
+            subnet_ids=network.control_plane_subnet_ids,
             key_arn=key_arn,
             auto_mode=plan.autoscaling.auto_mode is not None,
         )

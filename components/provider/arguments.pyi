@@ -780,11 +780,17 @@ class NetworkSettings(TypedDict):
     flowLogs: NotRequired[FlowLogsSettings]
     """Log the traffic of the new VPC, for example `{traffic: REJECT}`. Default: no flow logs."""
     vpcId: NotRequired[str]
-    """An existing VPC. Then `privateSubnetIds` is needed too, and cidr, zones, nat, endpoints and flowLogs are not
-    allowed.
+    """An existing VPC. Then `privateSubnets` or `privateSubnetIds` is needed too, and cidr, zones, nat, endpoints and
+    flowLogs are not allowed.
+    """
+    privateSubnets: NotRequired[dict[str, list[str]]]
+    """The existing subnets that nodes and the control plane's network interfaces use: lists of IDs by zone, two zones
+    at least. Node groups may then have `zones` and `onePerZone`.
     """
     privateSubnetIds: NotRequired[list[str]]
-    """The existing subnets that nodes and the control plane's network interfaces use; two zones at least."""
+    """The same as a list of IDs. The zones then have no names here."""
+    controlPlaneSubnetIds: NotRequired[list[str]]
+    """Subnets for the control plane's network interfaces alone, in two zones at least. Default: those of nodes."""
     serviceCidr: NotRequired[str]
     """IPv4 CIDR block of Kubernetes Services, /12 to /24 of a private CIDR block, apart from the VPC's. Default:
     172.20.0.0/16.

@@ -271,6 +271,17 @@ def check_version(sources: StackSources) -> Iterator[CheckResult]:
     yield account.judge_version(version, offered)
 
 
+def check_subnets(sources: StackSources) -> Iterator[CheckResult]:
+    """Check the subnets of a VPC that was there before the cluster."""
+    plan = sources.plan
+    if isinstance(plan.network, NewNetwork) or isinstance(plan.cluster, ExistingClusterPlan):
+        return
+    # A filter, because an ID that does not exist is an error otherwise.
+    by = [{"Name": "subnet-id", "Values": [*plan.network.private_subnet_ids, *plan.network.control_plane_subnet_ids]}]
+    rows = sources.clients("ec2").describe_subnets(Filters=by)["Subnets"]
+    yield from account.judge_subnets(plan.network, {row["SubnetId"]: row for row in rows})
+
+
 def check_offerings(sources: StackSources) -> Iterator[CheckResult]:
     """Check that each instance type of a node group is offered in its zones."""
     ec2, network, offered = sources.clients("ec2"), sources.plan.network, defaultdict[str, set[str]](set)
@@ -372,6 +383,7 @@ AWS_CHECKS: Mapping[str, Check] = {
     "kubernetes version": check_version,
     "service-linked role": check_roles,
     "quota": check_quotas,
+    "subnets": check_subnets,
     "instance types": check_offerings,
     "image": check_images,
     "node groups": check_node_groups,

@@ -76,12 +76,14 @@ class ExistingNetwork:
     """A VPC that is there already.
 
     ``subnets_by_zone`` are IDs by the name of their zone, empty where the stack names no zones. ``vpc_id`` is empty
-    where the VPC follows from an existing cluster.
+    where the VPC follows from an existing cluster. ``control_plane_subnet_ids`` are empty where the control plane uses
+    the subnets of nodes.
     """
 
     vpc_id: str
     private_subnet_ids: tuple[str, ...]
     subnets_by_zone: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    control_plane_subnet_ids: tuple[str, ...] = ()
 
     @property
     def zones(self) -> tuple[str, ...]:
