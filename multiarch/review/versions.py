@@ -10,7 +10,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import NamedTuple
 
-from multiarch.errors import MultiarchError, StackError
+from multiarch.errors import MultiarchError, OutsideError, StackError
 from multiarch.git import Repository
 from multiarch.plurals import format_count
 from multiarch.review.model import StackVersion
@@ -88,7 +88,7 @@ def open_commit(root: Path, ref: str) -> Iterator[Folder]:
     repository = Repository.of(root)
     commit = repository.base(ref)
     stacks = [STACKS_FOLDER / name for name in repository.names(commit, STACKS_FOLDER.as_posix())]
-    with TemporaryDirectory(prefix="multiarch-review-") as folder:
+    with _open_temporary_folder() as folder:
         path = Path(folder)
         (path / STACKS_FOLDER).mkdir(parents=True)
         for each in (Path(PROJECT_FILE), *(each for each in stacks if each.suffix == _SUFFIX)):
@@ -97,3 +97,13 @@ def open_commit(root: Path, ref: str) -> Iterator[Folder]:
         if not (path / PROJECT_FILE).is_file():
             raise MultiarchError(f"There is no {PROJECT_FILE} at {ref}.", hint="Give a commit of this project.")
         yield Folder(path, ref)
+
+
+def _open_temporary_folder() -> TemporaryDirectory[str]:
+    try:
+        return TemporaryDirectory(prefix="multiarch-review-")
+    except OSError as error:
+        raise OutsideError(
+            f"A temporary folder can't be made: {error.strerror}.",
+            hint="Set TMPDIR to a folder that can be written; in a container, mount one at /tmp.",
+        ) from error

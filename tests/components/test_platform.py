@@ -153,7 +153,7 @@ def test_the_documentation_says_of_every_type_what_was_compared_with_the_officia
     full: World, migrating: World
 ) -> None:
     """Also of the two components that no stack of these has, and that declare objects in the cluster."""
-    webhook = {"enabled": True, "image": f"registry.example.com/multiarch-webhook@sha256:{'0' * 64}"}
+    webhook = {"enabled": True, "image": f"registry.example.com/multiarch@sha256:{'0' * 64}"}
     others = world({"admissionWebhook": webhook, "rebalance": {"enabled": True, "namespaces": ["shop"]}})
     page = (ROOT / "docs" / "reference" / "providers.md").read_text(encoding="utf-8")
     rows = set(re.findall(r"^\| `([^`]+)` \|", page, re.MULTILINE))

@@ -14,7 +14,7 @@ from tests.e2e.world import World
 pytestmark = pytest.mark.e2e
 
 STACK = "gke-parity"
-IMAGE = f"123456789012.dkr.ecr.eu-west-3.amazonaws.com/multiarch-webhook@sha256:{'0' * 64}"
+IMAGE = f"123456789012.dkr.ecr.eu-west-3.amazonaws.com/multiarch@sha256:{'0' * 64}"
 NAME = "multiarch-webhook"
 REBALANCE = "multiarch-rebalance"
 
