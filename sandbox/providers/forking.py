@@ -25,6 +25,7 @@ SOCKET: Final = "stand-ins.socket"
 _MAX_REQUEST: Final = 1 << 20  # bytes; a kernel takes environments of up to 2 MiB
 _STREAMS: Final = 3
 _PAUSE_SECONDS: Final = 0.5
+_OBJECTS_BETWEEN_COLLECTIONS: Final = 100_000  # a child does not live long
 
 
 def serve(path: Path) -> NoReturn:
@@ -39,6 +40,7 @@ def serve(path: Path) -> NoReturn:
         stand_in.load_all()
         interpreter.load()
         gc.freeze()
+        gc.set_threshold(_OBJECTS_BETWEEN_COLLECTIONS)
         while os.getppid() == parent:
             if not select.select([listener], [], [], _PAUSE_SECONDS)[0]:
                 continue
