@@ -150,7 +150,7 @@ def write_plugins(layout: Layout, official: Mapping[str, str] = MappingProxyType
     if not (layout.home / _ENGINE_LOGS).exists():
         (layout.home / _ENGINE_LOGS).touch()
     connect = shlex.quote(str(CLONE / "sandbox" / "providers" / "connect.py"))
-    socket = shlex.quote(str(layout.server / forking.SOCKET))
+    stand_ins, programs = (shlex.quote(str(layout.server / name)) for name in (forking.STAND_INS, forking.PYTHON))
     for name, version in plugins.list_wanted():
         file = layout.home / "plugins" / f"resource-{name}-v{version}" / f"pulumi-resource-{name}"
         program = official.get(f"{name}-v{version}")
@@ -164,7 +164,7 @@ exec {shlex.quote(program)} "$@"
             else f"""#!/bin/sh
 # The sandbox's stand-in for the {name} provider. A plugin ends with its engine.
 export MULTIARCH_SANDBOX_ENGINE=$PPID PYTHONPATH={shlex.quote(str(CLONE))}${{PYTHONPATH:+:$PYTHONPATH}}
-exec {shlex.quote(sys.executable)} -S {connect} {socket} {name} "$@"
+exec {shlex.quote(sys.executable)} -S {connect} {stand_ins} {name} "$@"
 """,
         )
     program = shlex.quote(sys.executable)
@@ -173,7 +173,7 @@ exec {shlex.quote(sys.executable)} -S {connect} {socket} {name} "$@"
         f"""#!/bin/sh
 # Python for Pulumi's language host, with the SDKs loaded: sandbox/providers/interpreter.py.
 case "$1 $2" in
-*/pulumi-language-python-exec\\ -*|"-m pip") exec {program} -S {connect} {socket} {interpreter.NAME} "$@" ;;
+*/pulumi-language-python-exec\\ -*|"-m pip") exec {program} -S {connect} {programs} {interpreter.NAME} "$@" ;;
 esac
 exec {program} "$@"
 """,

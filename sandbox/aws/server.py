@@ -49,7 +49,9 @@ class SandboxApp:
         services = frozenset(backends.list_of_moto_modules())
         backends.list_of_moto_modules = lambda: services
         # And for the methods of a service's class.
-        responses.method_names_from_class = functools.cache(utils.method_names_from_class)
+        responses.method_names_from_class = functools.cache(  # type: ignore[attr-defined] # what it imports
+            utils.method_names_from_class
+        )
         self._moto = DomainDispatcherApplication(create_backend_app)
         self._lock = threading.Lock()
         self.controls = controls.Controls()

@@ -17,9 +17,10 @@ from pathlib import Path
 from typing import Final, NoReturn
 
 NAME: Final = "python"
-# What a program of this project loads of others.
-_MODULES: Final = (
-    *("boto3", "botocore.client", "cronsim", "pip._internal.commands.list", "pulumi_eks", "pulumi_kubernetes", "yaml"),
+_MODULES: Final = ("pip._internal.commands.list", "pulumi")
+# What a program of this project loads of others besides.
+_MODULES_OF_OWN: Final = (
+    *("boto3", "botocore.client", "cronsim", "pulumi_eks", "pulumi_kubernetes", "yaml"),
     *("pydantic.json_schema", "pydantic.main", "pydantic.types"),
     *(f"pulumi_aws.{each}" for each in ("autoscaling", "cloudwatch", "ec2", "eks", "iam", "kms", "sqs", "ssm")),
 )
@@ -29,12 +30,15 @@ _CLONE: Final = str(Path(__file__).resolve().parents[2])
 _FAILED: Final = 1
 
 
-def load() -> None:
-    """Load what programs need, and nothing of this project: its modules are those beside the program."""
+def load(*, own: bool) -> None:
+    """Load what programs need; of this project nothing: its modules are those beside the program.
+
+    ``own``: also the modules of others that this project's program needs.
+    """
+    for name in (*_MODULES, *(_MODULES_OF_OWN if own else ())):
+        hasattr(importlib.import_module(name), "at the first look the SDKs load the module")
     import pulumi  # noqa: PLC0415 (the AWS server does without it)
 
-    for name in _MODULES:
-        hasattr(importlib.import_module(name), "at the first look the SDKs load the module")
     pulumi.log.debug = _ignore
 
 

@@ -16,7 +16,12 @@ from sandbox.environment import write_plugins
 from sandbox.layout import CLONE, Layout
 from sandbox.providers import forking, interpreter
 
-FORKS = "import sys; from pathlib import Path; from sandbox.providers import forking; forking.serve(Path(sys.argv[1]))"
+FORKS = """
+import sys
+from pathlib import Path
+from sandbox.providers import forking
+forking.serve(Path(sys.argv[1]), ahead=False)
+"""
 SHOWS = """
 import atexit, os, sys
 atexit.register(print, "the end")
@@ -35,8 +40,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     write_plugins(layout)
     layout.server.mkdir(parents=True)
     (root / "multiarch.py").write_text("where = 'beside the program'\n")
-    socket = layout.server / forking.SOCKET
-    with subprocess.Popen([sys.executable, "-c", FORKS, str(socket)], cwd=CLONE) as forks:
+    socket = layout.server / forking.PYTHON
+    with subprocess.Popen([sys.executable, "-c", FORKS, str(layout.server)], cwd=CLONE) as forks:
         wait_for(socket.exists, "the socket", timeout=20)
         yield root
         forks.kill()
