@@ -43,7 +43,7 @@ def main() -> None:
         raise pulumi.RunError(str(rejected)) from rejected
     for warning in merge_warnings((*plan.warnings, *not_read)):
         pulumi.log.warn(f"{warning} [{warning.rule}]")
-    for name, value in Platform("platform", PlatformArgs(plan)).exports().items():
+    for name, value in Platform("platform", PlatformArgs(plan, look_ahead=True)).exports().items():
         pulumi.export(name, value)
 
 

@@ -12,7 +12,7 @@ nodes can drain; the log group after the cluster, which would create it again.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -22,6 +22,7 @@ import pulumi_kubernetes as kubernetes
 from multiarch.autoscaling.karpenter import build_discovery_tags
 from multiarch.autoscaling.model import AutoModePlan, KarpenterPlan
 from multiarch.nodes.model import CLUSTER_TAG, NodeGroupKind, NodeGroupPlan
+from multiarch.stack.identity import format_kubeconfig
 from multiarch.stack.model import ClusterPlan, ExistingClusterPlan, NewNetwork, Plan
 
 from .aws.addons import Addons
@@ -42,7 +43,7 @@ from .in_cluster.karpenter import Karpenter, KarpenterArgs, NodePools
 from .in_cluster.rebalance import Rebalance
 from .in_cluster.storage_class import DefaultStorageClass
 from .in_cluster.termination_handler import TerminationHandler
-from .kubernetes_api import InCluster, wait_for_api
+from .kubernetes_api import InCluster, make_look_ahead, wait_for_api
 from .outputs import NodeGroupOutput
 
 __all__ = ["Platform", "PlatformArgs"]
@@ -50,9 +51,13 @@ __all__ = ["Platform", "PlatformArgs"]
 
 @dataclass(frozen=True, slots=True)
 class PlatformArgs:
-    """The plan of the stack."""
+    """The plan of the stack.
+
+    ``look_ahead``: before the first object in an existing cluster, look for what would stop the run.
+    """
 
     plan: Plan
+    look_ahead: bool = False
 
 
 class Platform(Component):
@@ -69,12 +74,12 @@ class Platform(Component):
         """Declare everything."""
         plan = args.plan
         super().__init__(name, Naming(plan.cluster.name, plan.tags), opts)
-        self._plan = plan
+        self._plan, self._look_ahead = plan, args.look_ahead
         cluster = plan.cluster
         session = self._existing(cluster) if isinstance(cluster, ExistingClusterPlan) else self._new(cluster)
         network = self.network
         self.kubeconfig = pulumi.Output.all(self.control_plane.facts, self.account.region).apply(
-            lambda known: access.kubeconfig(known[0], known[1], plan.identity)
+            lambda known: format_kubeconfig(known[0], known[1], plan.identity)
         )
         early = self._addons("addons-before-nodes", before_nodes=True, ready=())
         roles = self._roles()
@@ -126,7 +131,7 @@ class Platform(Component):
             self,
             cluster,
             vpc_id=network.vpc_id,
-            subnet_ids=network.private_subnet_ids,
+            subnet_ids=network.control_plane_subnet_ids,
             key_arn=key_arn,
             auto_mode=plan.autoscaling.auto_mode is not None,
         )
@@ -191,14 +196,9 @@ class Platform(Component):
         }
 
     @property
-    def _their_security_groups(self) -> tuple[str, ...]:
-        cluster = self._plan.cluster
-        return cluster.security_groups if isinstance(cluster, ExistingClusterPlan) else ()
-
-    @property
     def _security_groups(self) -> Sequence[pulumi.Input[str]]:
         """Those of nodes, by ID: an existing cluster's, or the one that EKS made for the cluster."""
-        return self._their_security_groups or [self.control_plane.security_group_id]
+        return self._plan.security_groups or [self.control_plane.security_group_id]
 
     @property
     def _takes_access_entries(self) -> bool:
@@ -220,7 +220,7 @@ class Platform(Component):
                 subnet_ids=network.subnets_of(group),
                 ready=ready,
                 autoscaler_tags=dict(autoscaler.tags).get(group.name, ()) if autoscaler else (),
-                security_group_ids=self._their_security_groups,
+                security_group_ids=self._plan.security_groups,
             ),
             opts=self.child(),
         )
@@ -292,10 +292,15 @@ class Platform(Component):
             self._node_roles.append(Karpenter("karpenter", self, cluster, args).nodes)
 
     def _kubernetes_provider(self) -> kubernetes.Provider:
-        """Declare the provider; before it is created, its API server must answer."""
+        """Declare the provider; before it is created, its API server must answer, and have room for the stack."""
         opts = self.child()
+        before: list[pulumi.ResourceHook | Callable[[pulumi.ResourceHookArgs], Awaitable[None] | None]] = []
         if not pulumi.runtime.is_dry_run():
-            opts.hooks = pulumi.ResourceHookBinding(before_create=[wait_for_api])
+            before.append(wait_for_api)
+        if self._look_ahead and isinstance(self._plan.cluster, ExistingClusterPlan):
+            before.append(make_look_ahead(self._plan))
+        if before:
+            opts.hooks = pulumi.ResourceHookBinding(before_create=before)
         return kubernetes.Provider("cluster", kubeconfig=self.kubeconfig, opts=opts)
 
 

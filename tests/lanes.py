@@ -69,6 +69,7 @@ _BY_TOOL: Final = {
 _GROUPS: Final = {
     "tests/browser/": "browser",
     "tests/cluster/test_agreement.py": "rig",
+    "tests/cluster/test_installed_autoscalers.py": "rig",
     "tests/cluster/test_karpenter.py": "rig",
     "tests/cluster/test_karpenter_prices.py": "rig",
     "tests/cluster/test_karpenter_shortages.py": "rig",

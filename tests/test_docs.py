@@ -61,6 +61,7 @@ def test_every_link_within_the_project_leads_somewhere(name: str) -> None:
         path, _, anchor = target.partition("#")
         file = (ROOT / name).parent / path if path else ROOT / name
         assert file.exists(), target
+        assert not name.startswith("docs/") or file.resolve().is_relative_to(DOCS), f"not a page of the site: {target}"
         # The site shows a picture with such an ending in light or in dark mode only.
         scheme = file.suffix == ".svg" and anchor in {"only-light", "only-dark"}
         assert not anchor or scheme or anchor in anchors(file), target

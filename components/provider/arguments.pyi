@@ -53,8 +53,14 @@ class KarpenterArgs(TypedDict):
     """The image release for all pools, such as `al2023@v20260715`; `multiarch stack pin` writes it."""
     diskSize: NotRequired[int]
     """Volume in GiB; encrypted gp3. Default: 50."""
+    instanceStorePolicy: NotRequired[str]
+    """`RAID0` puts images, logs and volumes of pods (emptyDir) on the local NVMe disks of nodes that have some. One of
+    RAID0.
+    """
     imdsHopLimit: NotRequired[int]
     """Hops to the instance metadata service. Default: 1."""
+    kubelet: NotRequired[KubeletSettings]
+    """Settings of the kubelet on all of its nodes."""
     serviceMonitor: NotRequired[bool]
     """Declare a ServiceMonitor for Prometheus' operator, whose CRDs must be there. Default: false."""
     spotToSpotConsolidation: NotRequired[bool]
@@ -104,6 +110,10 @@ class NodeGroupArgs(TypedDict):
     """Operating system. Default: the stack's `amiFamily`. One of AL2, AL2023, Bottlerocket."""
     diskSize: NotRequired[int]
     """Root (Bottlerocket: data) volume in GiB, at least the image's own 20; encrypted gp3. Default: 50."""
+    instanceStorePolicy: NotRequired[str]
+    """`RAID0` joins the local NVMe disks of types such as m7gd, and puts images, logs and volumes of pods (emptyDir)
+    on them (AL2023, Bottlerocket). They end with the instance. One of RAID0.
+    """
     labels: NotRequired[dict[str, str]]
     """Node labels."""
     taints: NotRequired[list[str]]
@@ -112,6 +122,8 @@ class NodeGroupArgs(TypedDict):
     """Carry the stack's `arm64Taint` (arm64 groups, and both halves of a multi-architecture group). Default: true."""
     bootstrap: NotRequired[BootstrapSettings]
     """What happens before and when the kubelet starts."""
+    kubelet: NotRequired[KubeletSettings]
+    """Settings of the kubelet."""
     maxPods: NotRequired[int]
     """Pods per node. Default: what the VPC CNI can address on the smallest of the group's instance types."""
     imdsHopLimit: NotRequired[int]
@@ -199,6 +211,10 @@ class PlatformArgs(TypedDict):
     """Node groups by name."""
     multiArchitectureGroups: NotRequired[dict[str, MultiArchitectureGroupSettings]]
     """Pairs of node groups whose pods may use either architecture, by name."""
+    registryMirrors: NotRequired[dict[str, list[str]]]
+    """Mirrors that containerd tries before a registry, on all nodes: https URLs by the registry's host. They are used
+    without credentials.
+    """
     session: NotRequired[SessionSettings]
     """SSM Session Manager preferences."""
     autoscaling: NotRequired[AutoscalingSettings]
@@ -505,6 +521,10 @@ class ClusterAutoscalerSettings(TypedDict):
     """The existing cluster has one already. The stack then adds its priorities and the tags of the node groups; its
     owner sets the flags that `multiarch stack explain` shows. Default: false.
     """
+    namespace: NotRequired[str]
+    """The namespace of an installed autoscaler, its flag `--namespace`: there it reads its priorities. Default:
+    kube-system.
+    """
     priorities: NotRequired[dict[str, int]]
     """Priorities of single groups, by name, where the order of capacities is not enough. The higher wins; 1 or more."""
     scaleDownUnneededMinutes: NotRequired[int]
@@ -617,8 +637,14 @@ class KarpenterSettings(TypedDict):
     """The image release for all pools, such as `al2023@v20260715`; `multiarch stack pin` writes it."""
     diskSize: NotRequired[int]
     """Volume in GiB; encrypted gp3. Default: 50."""
+    instanceStorePolicy: NotRequired[str]
+    """`RAID0` puts images, logs and volumes of pods (emptyDir) on the local NVMe disks of nodes that have some. One of
+    RAID0.
+    """
     imdsHopLimit: NotRequired[int]
     """Hops to the instance metadata service. Default: 1."""
+    kubelet: NotRequired[KubeletSettings]
+    """Settings of the kubelet on all of its nodes."""
     serviceMonitor: NotRequired[bool]
     """Declare a ServiceMonitor for Prometheus' operator, whose CRDs must be there. Default: false."""
     spotToSpotConsolidation: NotRequired[bool]
@@ -627,6 +653,29 @@ class KarpenterSettings(TypedDict):
     """
     nodePools: NotRequired[dict[str, NodePoolSettings]]
     """NodePool settings by name. Default: one, `general`, with everything's default."""
+
+class KubeletSettings(TypedDict):
+    """Settings of the kubelet (AL2023, Bottlerocket, Karpenter), each written as the AMI family takes it."""
+    evictionHard: NotRequired[dict[str, str]]
+    """Pods are evicted at once below these thresholds: quantities, or per cent. Signals that are omitted keep the
+    values of EKS: memory.available 100Mi, nodefs.available 10%, nodefs.inodesFree 5%.
+    """
+    evictionSoft: NotRequired[dict[str, str]]
+    """Pods are evicted below these thresholds after `evictionSoftGracePeriod`."""
+    evictionSoftGracePeriod: NotRequired[dict[str, str]]
+    """How long each soft threshold may be crossed, such as 2m."""
+    kubeReserved: NotRequired[dict[str, str]]
+    """What is kept for kubelet and containerd. Default: EKS's formulas, by vCPUs and max pods."""
+    systemReserved: NotRequired[dict[str, str]]
+    """What is kept for the operating system's services. Default: nothing."""
+    imageGCHighThresholdPercent: NotRequired[int]
+    """Images are removed once the disk is this full. Default: Kubernetes' 85."""
+    imageGCLowThresholdPercent: NotRequired[int]
+    """Images are removed until the disk is only this full. Default: Kubernetes' 80."""
+    containerLogMaxSize: NotRequired[str]
+    """The size at which a container's log is rotated. Default: Kubernetes' 10Mi."""
+    containerLogMaxFiles: NotRequired[int]
+    """How many files of a container's log are kept. Default: Kubernetes' 5."""
 
 class LimitsSettings(TypedDict):
     """Bounds of one review."""
@@ -671,6 +720,10 @@ class MultiArchitectureGroupSettings(TypedDict):
     """Operating system. Default: the stack's `amiFamily`. One of AL2, AL2023, Bottlerocket."""
     diskSize: NotRequired[int]
     """Root (Bottlerocket: data) volume in GiB, at least the image's own 20; encrypted gp3. Default: 50."""
+    instanceStorePolicy: NotRequired[str]
+    """`RAID0` joins the local NVMe disks of types such as m7gd, and puts images, logs and volumes of pods (emptyDir)
+    on them (AL2023, Bottlerocket). They end with the instance. One of RAID0.
+    """
     labels: NotRequired[dict[str, str]]
     """Node labels."""
     taints: NotRequired[list[str]]
@@ -679,6 +732,8 @@ class MultiArchitectureGroupSettings(TypedDict):
     """Carry the stack's `arm64Taint` (arm64 groups, and both halves of a multi-architecture group). Default: true."""
     bootstrap: NotRequired[BootstrapSettings]
     """What happens before and when the kubelet starts."""
+    kubelet: NotRequired[KubeletSettings]
+    """Settings of the kubelet."""
     maxPods: NotRequired[int]
     """Pods per node. Default: what the VPC CNI can address on the smallest of the group's instance types."""
     imdsHopLimit: NotRequired[int]
@@ -729,11 +784,17 @@ class NetworkSettings(TypedDict):
     flowLogs: NotRequired[FlowLogsSettings]
     """Log the traffic of the new VPC, for example `{traffic: REJECT}`. Default: no flow logs."""
     vpcId: NotRequired[str]
-    """An existing VPC. Then `privateSubnetIds` is needed too, and cidr, zones, nat, endpoints and flowLogs are not
-    allowed.
+    """An existing VPC. Then `privateSubnets` or `privateSubnetIds` is needed too, and cidr, zones, nat, endpoints and
+    flowLogs are not allowed.
+    """
+    privateSubnets: NotRequired[dict[str, list[str]]]
+    """The existing subnets that nodes and the control plane's network interfaces use: lists of IDs by zone, two zones
+    at least. Node groups may then have `zones` and `onePerZone`.
     """
     privateSubnetIds: NotRequired[list[str]]
-    """The existing subnets that nodes and the control plane's network interfaces use; two zones at least."""
+    """The same as a list of IDs. The zones then have no names here."""
+    controlPlaneSubnetIds: NotRequired[list[str]]
+    """Subnets for the control plane's network interfaces alone, in two zones at least. Default: those of nodes."""
     serviceCidr: NotRequired[str]
     """IPv4 CIDR block of Kubernetes Services, /12 to /24 of a private CIDR block, apart from the VPC's. Default:
     172.20.0.0/16.
@@ -759,6 +820,10 @@ class NodeGroupSettings(TypedDict):
     """Operating system. Default: the stack's `amiFamily`. One of AL2, AL2023, Bottlerocket."""
     diskSize: NotRequired[int]
     """Root (Bottlerocket: data) volume in GiB, at least the image's own 20; encrypted gp3. Default: 50."""
+    instanceStorePolicy: NotRequired[str]
+    """`RAID0` joins the local NVMe disks of types such as m7gd, and puts images, logs and volumes of pods (emptyDir)
+    on them (AL2023, Bottlerocket). They end with the instance. One of RAID0.
+    """
     labels: NotRequired[dict[str, str]]
     """Node labels."""
     taints: NotRequired[list[str]]
@@ -767,6 +832,8 @@ class NodeGroupSettings(TypedDict):
     """Carry the stack's `arm64Taint` (arm64 groups, and both halves of a multi-architecture group). Default: true."""
     bootstrap: NotRequired[BootstrapSettings]
     """What happens before and when the kubelet starts."""
+    kubelet: NotRequired[KubeletSettings]
+    """Settings of the kubelet."""
     maxPods: NotRequired[int]
     """Pods per node. Default: what the VPC CNI can address on the smallest of the group's instance types."""
     imdsHopLimit: NotRequired[int]

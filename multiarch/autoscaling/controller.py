@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import re
 from collections.abc import Sequence
 
 from multiarch.autoscaling.image import plan_image
@@ -17,6 +16,7 @@ from multiarch.facts.instance_types import POD_CEILING_SMALL, compute_max_pods
 from multiarch.facts.kubernetes import get_release
 from multiarch.facts.tolerations import CRITICAL_ADDONS, make_toleration
 from multiarch.nodes.checks import check_hop_limit
+from multiarch.nodes.kubelet import plan_kubelet
 from multiarch.nodes.model import CapacityType, NodeGroupKind, NodeGroupPlan
 from multiarch.nodes.report import ProblemReport
 from multiarch.nodes.spec import ClusterContext
@@ -28,7 +28,7 @@ REPLICAS = 2
 """Controller replicas, one of them the leader, on different nodes."""
 _LONGEST_QUEUE = 80
 # Tags that Karpenter writes itself; its CRD rejects them.
-_KARPENTER_TAG = re.compile(
+_KARPENTER_TAG = (
     r"eks:eks-cluster-name|kubernetes\.io/cluster.*|karpenter\.sh/node(?:pool|claim)|karpenter\.k8s\.aws/ec2nodeclass"
 )
 
@@ -64,6 +64,9 @@ def plan_karpenter(
             max_pods=_max_pods(pools) if context.prefix_delegation else None,
             subnet_ids=context.subnet_ids,
             role=settings.node_role or "",
+            kubelet=plan_kubelet(settings.kubelet, (*PATH, "kubelet"), family, report),
+            registry_mirrors=context.registry_mirrors,
+            instance_store=settings.instance_store_policy is not None,
         ),
         pools=pools,
         service_monitor=settings.service_monitor,

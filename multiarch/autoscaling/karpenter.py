@@ -13,10 +13,13 @@ from multiarch.facts.ami_families import AmiFamily, get_family
 from multiarch.facts.architectures import Architecture
 from multiarch.facts.taints import UNTAINTED, keeps_pods_away
 from multiarch.nodes.model import Tags
+from multiarch.nodes.user_data import build_config, render_pool_user_data
 
 Manifest = dict[str, object]
 _CLASS_GROUP = "karpenter.k8s.aws"
 _AUTO_MODE_GROUP = "eks.amazonaws.com"
+_NOT_KARPENTERS = ("containerLogMaxSize", "containerLogMaxFiles")
+"""Fields of KubeletConfiguration that ``spec.kubelet`` does not have."""
 _DISCOVERY_TAG = "karpenter.sh/discovery"
 
 
@@ -54,8 +57,16 @@ def build_node_class(
         "subnetSelectorTerms": [{"id": each} for each in plan.subnet_ids] or tagged,
         "tags": dict(tags),
     }
+    config = build_config(plan.kubelet.config)
+    rest = {key: config.pop(key) for key in _NOT_KARPENTERS if key in config}
     if plan.max_pods is not None:
-        spec["kubelet"] = {"maxPods": plan.max_pods}
+        config["maxPods"] = plan.max_pods
+    if config:
+        spec["kubelet"] = config
+    if plan.instance_store:
+        spec["instanceStorePolicy"] = "RAID0"
+    if user_data := render_pool_user_data(AmiFamily(plan.ami_family), rest, plan.registry_mirrors):
+        spec["userData"] = user_data
     return {
         "apiVersion": f"{_CLASS_GROUP}/v1",
         "kind": "EC2NodeClass",

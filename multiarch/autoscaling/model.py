@@ -10,7 +10,7 @@ from multiarch.facts.architectures import Architecture
 from multiarch.facts.instance_types import InstanceType
 from multiarch.facts.taints import Taint
 from multiarch.manifests.values import Labels
-from multiarch.nodes.model import CapacityType, Derived, Tags
+from multiarch.nodes.model import NO_SETTINGS, CapacityType, Derived, KubeletPlan, Mirrors, Tags
 
 __all__ = ["AutoModePlan", "Autoscaler", "AutoscalingPlan", "ClusterAutoscalerPlan", "KarpenterPlan", "NodePoolPlan"]
 
@@ -83,6 +83,7 @@ class ClusterAutoscalerPlan:
     priority), and the autoscaler ignores new pods for ``scale_up_delay_seconds`` (``--new-pod-scale-up-delay``), so
     that the new one comes first; 0 otherwise. ``not_balanced``: pairs of similar groups with different priorities,
     which balancing would join. ``installed``: the cluster has the autoscaler, which also manages groups of others.
+    ``namespace`` is that in which it reads its priorities.
     """
 
     chart_version: str
@@ -95,6 +96,7 @@ class ClusterAutoscalerPlan:
     scale_up_delay_seconds: int = 0
     not_balanced: tuple[tuple[str, str], ...] = ()
     installed: bool = False
+    namespace: str = "kube-system"
 
     @property
     def balance_similar(self) -> bool:
@@ -174,6 +176,9 @@ class NodeClassPlan:
     max_pods: int | None
     subnet_ids: tuple[str, ...] = ()
     role: str = ""
+    kubelet: KubeletPlan = NO_SETTINGS
+    registry_mirrors: Mirrors = ()
+    instance_store: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -55,6 +55,7 @@ NOT_GIVEN: Mapping[str, str] = MappingProxyType(
         "ami": f"{_IMAGE}.",
         "amiFamily": f"{_IMAGE}.",
         "userData": "Auto Mode's nodes take no user data: AWS bootstraps them.",
+        "instanceStorePolicy": "AWS configures the disks of Auto Mode's nodes.",
         "kubelet": "Auto Mode's nodes take no kubelet settings: AWS configures them.",
         "controllerGroup": "AWS runs the controller of Auto Mode, outside the cluster's nodes.",
         "imdsHopLimit": "Auto Mode enforces IMDSv2 with a hop limit of 1.",

@@ -8,7 +8,8 @@ An unknown type is an error.
 
 Types that EC2 offers only in some regions, or to few accounts, were added from the VPC CNI's ``eni-max-pods.txt``
 (1.23.2) and EC2's guide "Accelerated computing". Of ``p6e-gb200.36xlarge`` the guide has 39 interfaces on 17 network
-cards; how many the first card has is not published, so it counts with two.
+cards; how many the first card has is not published, so it counts with two. Sizes of local disks were added from
+Karpenter's reference of instance types (1.14, ``karpenter.k8s.aws/instance-local-nvme``).
 """
 
 from __future__ import annotations
@@ -58,7 +59,8 @@ class InstanceType:
     ``memory_mib`` is in MiB; ``accelerator_count`` counts devices that the node sees (a fraction of a
     GPU, as in ``g6f``, counts as one); ``enis`` is the limit of the default network card, the only one
     the VPC CNI uses for pods; ``ipv4_per_eni`` includes the interface's own address; ``nitro`` holds for
-    bare metal too; ``spot`` says whether EC2 sells the type as spot; ``eks`` is false where no EKS node can run.
+    bare metal too; ``spot`` says whether EC2 sells the type as spot; ``eks`` is false where no EKS node can run;
+    ``nvme_gb`` is the size of all local NVMe disks in GB (10⁹ bytes), 0 without any, None where it is not known.
     """
 
     name: str
@@ -73,6 +75,7 @@ class InstanceType:
     bare_metal: bool
     spot: bool
     eks: bool
+    nvme_gb: int | None
 
     def __hash__(self) -> int:
         """Hash the name alone: tables hold a thousand types, and each has its own."""
@@ -106,7 +109,7 @@ def _category_and_generation(name: str) -> tuple[str, str]:
 
 
 COLUMNS = tuple(field.name for field in fields(InstanceType))
-"""The CSV's header; yes/no columns hold 1 or 0."""
+"""The CSV's header; yes/no columns hold 1 or 0, and an empty cell is a size that is not known."""
 
 
 def read_csv(path: Path) -> Mapping[str, InstanceType]:
@@ -126,7 +129,7 @@ def read_csv(path: Path) -> Mapping[str, InstanceType]:
 
 
 def _from_row(row: list[str]) -> InstanceType:
-    name, architecture, vcpus, memory, accelerator, count, enis, addresses, nitro, metal, spot, eks = row
+    name, architecture, vcpus, memory, accelerator, count, enis, addresses, nitro, metal, spot, eks, nvme = row
     return InstanceType(
         name,
         Architecture(architecture),
@@ -140,6 +143,7 @@ def _from_row(row: list[str]) -> InstanceType:
         metal == "1",
         spot == "1",
         eks == "1",
+        int(nvme) if nvme else None,
     )
 
 

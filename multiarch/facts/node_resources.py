@@ -6,6 +6,8 @@ Sources: amazon-eks-ami, nodeadm's and ``bootstrap.sh``'s kube-reserved and evic
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from multiarch.facts.instance_types import Accelerator, InstanceType, compute_max_pods
 
 MIB = 2**20
@@ -16,11 +18,41 @@ ARM64_CMA_MIB = 64
 """Memory that arm64 kernels set apart."""
 EVICTION_MIB = 100
 """``memory.available<100Mi``, EKS's hard eviction threshold."""
+EVICTION_DISK_PERCENT = 10
+"""``nodefs.available<10%``, EKS's hard eviction threshold."""
 _RESERVED_MIB_PER_POD, _RESERVED_MIB = 11, 255
 _RESERVED_DISK_GIB = 1
 # Millicores from, millicores to, reserved part of those in units of 1/10,000.
 _CPU_STEPS = ((0, 1000, 600), (1000, 2000, 100), (2000, 4000, 50), (4000, 2**31, 25))
 _DEVICES = {Accelerator.NVIDIA: "nvidia.com/gpu", Accelerator.NEURON: "aws.amazon.com/neuron"}
+
+
+@dataclass(frozen=True, slots=True)
+class Threshold:
+    """A hard eviction threshold: an ``amount`` in bytes, or ``per_mille`` of what there is."""
+
+    amount: int = 0
+    per_mille: int = 0
+
+    def apply(self, capacity: int) -> int:
+        """Return the bytes that stay free of ``capacity`` bytes."""
+        return self.amount + capacity * self.per_mille // 1000
+
+
+@dataclass(frozen=True, slots=True)
+class Reservations:
+    """What settings of the kubelet keep from pods, by resource name: millicores, bytes.
+
+    ``kube`` stands in place of EKS's formulas, resource by resource; ``system`` comes on top of either.
+    """
+
+    kube: tuple[tuple[str, int], ...] = ()
+    system: tuple[tuple[str, int], ...] = ()
+    memory: Threshold = Threshold(EVICTION_MIB * MIB)
+    disk: Threshold = Threshold(per_mille=EVICTION_DISK_PERCENT * 10)
+
+
+DEFAULT_RESERVATIONS = Reservations()
 
 
 def compute_reserved_cpu(vcpus: int) -> int:
@@ -41,20 +73,42 @@ def compute_usable_memory(instance: InstanceType) -> int:
     return (mib + -mib * UNUSABLE_MEMORY_PER_MILLE // 1000) * MIB
 
 
+def compute_disk(instance: InstanceType, disk_gib: int, *, instance_store: bool) -> int:
+    """Return the bytes for images and pods: the volume's, or with ``instance_store`` those of local disks, if any."""
+    return instance.nvme_gb * 10**9 if instance_store and instance.nvme_gb else disk_gib * GIB
+
+
 def get_allocatable(
-    instance: InstanceType, *, pods: int, disk_gib: int, reserve_for: int | None = None
+    instance: InstanceType,
+    *,
+    pods: int,
+    disk_gib: int,
+    instance_store: bool = False,
+    reserve_for: int | None = None,
+    reservations: Reservations = DEFAULT_RESERVATIONS,
 ) -> dict[str, int]:
     """Return what an empty node gives to pods, by Kubernetes' resource names: millicores, bytes, numbers.
 
-    ``pods`` is the kubelet's max pods, ``disk_gib`` the volume for images and pods. Memory is reserved for
+    ``pods`` is the kubelet's max pods, ``disk_gib`` the volume for images and pods; with ``instance_store`` these are
+    on the local disks of an instance that has some. Memory is reserved for
     ``reserve_for`` pods, by default as many as the instance's interfaces have addresses for: as the Amazon Linux
-    images do, for any max pods. A tenth of the disk is kept free for evictions.
+    images do, for any max pods.
     """
     reserve = compute_max_pods(instance) if reserve_for is None else reserve_for
+    memory = compute_usable_memory(instance)
+    disk = compute_disk(instance, disk_gib, instance_store=instance_store)
+    kept = {
+        "cpu": compute_reserved_cpu(instance.vcpus),
+        "memory": compute_reserved_memory(reserve),
+        "ephemeral-storage": _RESERVED_DISK_GIB * GIB,
+    } | dict(reservations.kube)
+    system = dict(reservations.system)
     given = {
-        "cpu": instance.vcpus * 1000 - compute_reserved_cpu(instance.vcpus),
-        "memory": compute_usable_memory(instance) - compute_reserved_memory(reserve) - EVICTION_MIB * MIB,
-        "ephemeral-storage": disk_gib * GIB - disk_gib * GIB // 10 - _RESERVED_DISK_GIB * GIB,
+        "cpu": instance.vcpus * 1000 - kept["cpu"] - system.get("cpu", 0),
+        "memory": memory - kept["memory"] - system.get("memory", 0) - reservations.memory.apply(memory),
+        "ephemeral-storage": (
+            disk - kept["ephemeral-storage"] - system.get("ephemeral-storage", 0) - reservations.disk.apply(disk)
+        ),
         "pods": pods,
     }
     if instance.accelerator in _DEVICES:

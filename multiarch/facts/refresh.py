@@ -84,6 +84,7 @@ def read_instance_type(description: Mapping[str, Any]) -> InstanceType:
             bare_metal=bare_metal,
             spot="spot" in description["SupportedUsageClasses"],
             eks=not any(word.endswith("_mac") for word in supported),
+            nvme_gb=_local_nvme(description),
         )
     except (KeyError, StopIteration) as missing:
         raise OutsideError(f"EC2's description of {name} lacks {missing}.") from missing
@@ -96,6 +97,11 @@ def _default_card_interfaces(network: Mapping[str, Any]) -> int:
         if card["NetworkCardIndex"] == default:
             return int(card["MaximumNetworkInterfaces"])
     raise KeyError(f"NetworkCards[{default}]")
+
+
+def _local_nvme(description: Mapping[str, Any]) -> int:
+    storage = description.get("InstanceStorageInfo", {})
+    return 0 if storage.get("NvmeSupport", "unsupported") == "unsupported" else int(storage["TotalSizeInGB"])
 
 
 def _accelerator(name: str, description: Mapping[str, Any]) -> tuple[Accelerator, int]:
@@ -160,7 +166,8 @@ def _read(path: Path) -> dict[str, InstanceType]:
 
 
 def _cells(row: InstanceType) -> list[str]:
-    return [str(int(cell)) if isinstance(cell, bool) else str(cell) for cell in astuple(row)]
+    cells = ("" if cell is None else cell for cell in astuple(row))
+    return [str(int(cell)) if isinstance(cell, bool) else str(cell) for cell in cells]
 
 
 def update_file(client: Client, path: Path, *, merge: bool = True) -> RefreshReport:

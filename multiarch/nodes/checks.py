@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from multiarch.errors import KeyPath, UnknownFactError
 from multiarch.facts.ami_families import AmiFamily, get_family
 from multiarch.facts.instance_types import InstanceType, explain_no_eks_support, get_instance_type
@@ -163,6 +165,21 @@ def _check_kubelet_flags(spec: NodeGroupSpec, case: BootstrapCase, family: AmiFa
             report("kubelet-flag", (*path, index), f"{fault}.")
         elif opened := explain_insecure_flag(flag):
             report("insecure-kubelet-flag", (*path, index), f"{flag}: {opened}.")
+
+
+def check_instance_store(
+    spec: NodeGroupSpec, types: Sequence[InstanceType], family: AmiFamily, report: ProblemReport
+) -> None:
+    """Check that every type has local NVMe disks, and that the image can join them."""
+    if spec.settings.instance_store_policy is None:
+        return
+    path = (*spec.path, "instanceStorePolicy")
+    if not get_family(family).takes_kubelet:
+        report("instance-store-family", path, f"instanceStorePolicy of {family} is not supported.")
+    for each in types:
+        if not each.nvme_gb:
+            state = "has no local NVMe disks" if each.nvme_gb == 0 else "may have local disks, whose size is not known"
+            report("no-instance-store", path, f"{each.name} {state}.")
 
 
 def check_hop_limit(limit: int, path: KeyPath, report: ProblemReport) -> None:

@@ -9,10 +9,11 @@ from enum import StrEnum
 from multiarch.facts.ami_families import AmiFamily, AmiType
 from multiarch.facts.architectures import Architecture
 from multiarch.facts.instance_types import InstanceType
+from multiarch.facts.node_resources import DEFAULT_RESERVATIONS, Reservations
 from multiarch.facts.taints import Taint
 from multiarch.manifests.values import Labels
 
-__all__ = ["BootstrapCase", "CapacityType", "NodeGroupKind", "NodeGroupPlan", "Sizes"]
+__all__ = ["BootstrapCase", "CapacityType", "KubeletPlan", "NodeGroupKind", "NodeGroupPlan", "Sizes"]
 
 Tags = tuple[tuple[str, str], ...]
 """AWS tags, sorted by key: hashable, and the same bytes every time."""
@@ -101,6 +102,22 @@ class Derived:
     rule: str
 
 
+KubeletValue = int | str | tuple[tuple[str, str], ...]
+Mirrors = tuple[tuple[str, tuple[str, ...]], ...]
+"""URLs by the host of a registry, sorted by host."""
+
+
+@dataclass(frozen=True, slots=True)
+class KubeletPlan:
+    """``config`` has the fields of KubeletConfiguration that the stack sets, with its names; the rest is EKS's."""
+
+    config: tuple[tuple[str, KubeletValue], ...] = ()
+    reservations: Reservations = DEFAULT_RESERVATIONS
+
+
+NO_SETTINGS = KubeletPlan()
+
+
 @dataclass(frozen=True, slots=True)
 class NodeGroupPlan:
     """A node group of one architecture, which is derived once, from ``instance_types``.
@@ -110,7 +127,7 @@ class NodeGroupPlan:
     ``launch_template_prefix`` (``CLUSTER-NAME-``) that of the launch template: AWS adds a suffix, because a replacement
     is created before the old group is deleted. ``disk_size`` is in GiB. ``pre_bootstrap`` is a shell script or empty.
     ``max_pods`` is the kubelet's limit; ``max_pods_written`` says whether the user data has to set it (because the team
-    did, or because the node would compute another number).
+    did, or because the node would compute another number). ``instance_store``: images and pods are on local disks.
     """
 
     path: tuple[str, ...]
@@ -136,6 +153,9 @@ class NodeGroupPlan:
     pre_bootstrap: str
     kubelet_extra_args: tuple[str, ...]
     derived: tuple[Derived, ...]
+    kubelet: KubeletPlan = NO_SETTINGS
+    registry_mirrors: Mirrors = ()
+    instance_store: bool = False
 
     @property
     def key(self) -> str:

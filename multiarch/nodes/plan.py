@@ -12,9 +12,11 @@ from multiarch.facts.instance_types import Accelerator, InstanceType, compute_ma
 from multiarch.facts.labels import EKS_ACCELERATOR
 from multiarch.manifests.values import Labels
 from multiarch.nodes import checks, image
+from multiarch.nodes.kubelet import check_flags, check_room, plan_kubelet
 from multiarch.nodes.labels_taints import check_labels
 from multiarch.nodes.model import AmiSource, BootstrapCase, ClusterFacts, Derived, NodeGroupKind, NodeGroupPlan, Update
 from multiarch.nodes.report import ProblemReport
+from multiarch.nodes.resources import get_node_resources
 from multiarch.nodes.spec import ClusterContext, NodeGroupSpec
 from multiarch.nodes.user_data import render_user_data
 
@@ -47,6 +49,9 @@ def plan_node_group(spec: NodeGroupSpec, context: ClusterContext, report: Proble
     image.check_amazon_linux_2(spec, context, ami_type.family, report)
     ami = image.plan_ami(spec, context, ami_type, report)
     checks.check_bootstrap(spec, case, ami_type.family, report)
+    checks.check_instance_store(spec, types, ami_type.family, report)
+    kubelet = plan_kubelet(settings.kubelet, (*spec.path, "kubelet"), ami_type.family, report)
+    check_flags(kubelet, bootstrap.kubelet_extra_args, (*spec.path, "bootstrap", "kubeletExtraArgs"), report)
     pods, written = _max_pods(spec, context, types, case, report)
     # On AL2 EKS passes its number, with prefix delegation considered, to bootstrap.sh; user data can't override it.
     written = written and (case is not BootstrapCase.EKS or get_family(ami_type.family).takes_kubelet)
@@ -74,7 +79,12 @@ def plan_node_group(spec: NodeGroupSpec, context: ClusterContext, report: Proble
         pre_bootstrap=bootstrap.pre_bootstrap or "",
         kubelet_extra_args=tuple(bootstrap.kubelet_extra_args),
         derived=(),
+        kubelet=kubelet,
+        registry_mirrors=context.registry_mirrors,
+        instance_store=settings.instance_store_policy is not None,
     )
+    if kubelet.config:
+        check_room(get_node_resources(plan), (*spec.path, "kubelet"), report)
     _check_user_data(plan, spec, report)
     return _explained(plan, spec, context)
 

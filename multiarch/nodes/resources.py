@@ -14,7 +14,14 @@ def get_node_resources(group: NodeGroupPlan) -> dict[str, int]:
     """
     reserve = group.max_pods if get_family(group.family).reserves_by_max_pods else None
     nodes = [
-        get_allocatable(instance, pods=group.max_pods, disk_gib=group.disk_size, reserve_for=reserve)
+        get_allocatable(
+            instance,
+            pods=group.max_pods,
+            disk_gib=group.disk_size,
+            instance_store=group.instance_store,
+            reserve_for=reserve,
+            reservations=group.kubelet.reservations,
+        )
         for instance in group.instance_types
     ]
     return {name: min(node.get(name, 0) for node in nodes) for name in nodes[0]}

@@ -10,7 +10,7 @@ from multiarch.facts.ami_families import AmiFamily
 from multiarch.facts.architectures import Architecture
 from multiarch.facts.taints import Taint
 from multiarch.manifests.values import Labels
-from multiarch.nodes.model import CapacityType, NodeGroupKind, Tags
+from multiarch.nodes.model import CapacityType, Mirrors, NodeGroupKind, Tags
 from multiarch.schema.nodes import Ami, MultiArchitectureGroup, NodeGroup, NodeGroupBase
 
 
@@ -35,6 +35,7 @@ class ClusterContext:
     tags: Tags = ()
     existing: bool = False
     node_class: str = "default"
+    registry_mirrors: Mirrors = ()
 
 
 @dataclass(frozen=True, slots=True)

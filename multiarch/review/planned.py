@@ -192,7 +192,7 @@ def _list_nodes(plan: Plan) -> Iterator[_Row]:
         inputs = {"metadataOptions": metadata, "blockDeviceMappings": disks}
         yield "aws:ec2/launchTemplate:LaunchTemplate", group.name, inputs
     cluster = plan.cluster
-    theirs = (cluster.security_groups or (_OWN,)) if isinstance(cluster, ExistingClusterPlan) else ()
+    theirs = (plan.security_groups or (_OWN,)) if isinstance(cluster, ExistingClusterPlan) else ()
     if karpenter := plan.autoscaling.karpenter:
         node_class = build_node_class(
             karpenter.node_class, cluster=cluster.name, role="", tags=plan.tags, security_groups=theirs

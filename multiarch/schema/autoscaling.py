@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 from pydantic import AfterValidator, Field
 
 from multiarch.schema.base import Section, TaintText, get_section_default, reject_duplicates
+from multiarch.schema.kubelet import InstanceStorePolicy, Kubelet
 
 KindName = Literal["arm64-spot", "arm64-on-demand", "amd64-spot", "amd64-on-demand"]
 Order = Annotated[list[KindName], Field(min_length=1), AfterValidator(reject_duplicates)]
@@ -19,6 +20,8 @@ class ClusterAutoscaler(Section):
     """The existing cluster has one already. The stack then adds its priorities and the tags of the node groups; its
     owner sets the flags that ``multiarch stack explain`` shows.
     """
+    namespace: Annotated[str, Field(pattern="^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$")] = "kube-system"
+    """The namespace of an installed autoscaler, its flag ``--namespace``: there it reads its priorities."""
     priorities: dict[str, Annotated[int, Field(ge=1)]] = {}
     """Priorities of single groups, by name, where the order of capacities is not enough. The higher wins; 1 or more."""
     scale_down_unneeded_minutes: Annotated[int, Field(ge=1, le=1440)] = 10
@@ -111,8 +114,12 @@ class Karpenter(Section):
     """The image release for all pools, such as ``al2023@v20260715``; ``multiarch stack pin`` writes it."""
     disk_size: Annotated[int, Field(ge=20, le=16384)] = 50
     """Volume in GiB; encrypted gp3."""
+    instance_store_policy: InstanceStorePolicy | None = None
+    """``RAID0`` puts images, logs and volumes of pods (emptyDir) on the local NVMe disks of nodes that have some."""
     imds_hop_limit: Annotated[int, Field(ge=1, le=64)] = 1
     """Hops to the instance metadata service."""
+    kubelet: Kubelet = get_section_default(Kubelet)
+    """Settings of the kubelet on all of its nodes."""
     service_monitor: bool = False
     """Declare a ServiceMonitor for Prometheus' operator, whose CRDs must be there."""
     spot_to_spot_consolidation: bool = False

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
-from pydantic.alias_generators import to_camel
+
+from multiarch.serialization import convert_to_camel_case
 
 
 class Section(BaseModel):
@@ -16,7 +17,7 @@ class Section(BaseModel):
     """
 
     model_config = ConfigDict(
-        alias_generator=to_camel,
+        alias_generator=convert_to_camel_case,
         defer_build=True,
         extra="forbid",
         frozen=True,

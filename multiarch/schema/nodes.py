@@ -8,6 +8,7 @@ from pydantic import AfterValidator, Field
 
 from multiarch.facts.ami_families import NODE_FAMILIES
 from multiarch.schema.base import Section, TaintText, get_section_default, reject_duplicates
+from multiarch.schema.kubelet import InstanceStorePolicy, Kubelet
 
 if TYPE_CHECKING:
     AmiFamilyName = str
@@ -72,6 +73,10 @@ class NodeGroupBase(Section):
     """Operating system. Default: the stack's ``amiFamily``."""
     disk_size: Annotated[int, Field(ge=20, le=16384)] = 50
     """Root (Bottlerocket: data) volume in GiB, at least the image's own 20; encrypted gp3."""
+    instance_store_policy: InstanceStorePolicy | None = None
+    """``RAID0`` joins the local NVMe disks of types such as m7gd, and puts images, logs and volumes of pods (emptyDir)
+    on them (AL2023, Bottlerocket). They end with the instance.
+    """
     labels: dict[str, str] = {}
     """Node labels."""
     taints: Annotated[list[TaintText], Field(max_length=49)] = []
@@ -80,6 +85,8 @@ class NodeGroupBase(Section):
     """Carry the stack's ``arm64Taint`` (arm64 groups, and both halves of a multi-architecture group)."""
     bootstrap: Bootstrap = get_section_default(Bootstrap)
     """What happens before and when the kubelet starts."""
+    kubelet: Kubelet = get_section_default(Kubelet)
+    """Settings of the kubelet."""
     max_pods: Annotated[int, Field(ge=4, le=1514)] | None = None
     """Pods per node. Default: what the VPC CNI can address on the smallest of the group's instance types."""
     imds_hop_limit: Annotated[int, Field(ge=1, le=64)] = 1

@@ -12,6 +12,7 @@ from multiarch.schema.autoscaling import Autoscaling
 from multiarch.schema.base import Section, TopLevelFlag, get_section_default
 from multiarch.schema.charts import Charts
 from multiarch.schema.cluster import Access, ExistingCluster, Logging, SecretsEncryption, Session
+from multiarch.schema.kubelet import RegistryMirrors
 from multiarch.schema.network import ApiEndpoint, Network
 from multiarch.schema.nodes import AmiFamilyName, MultiArchitectureGroup, NodeGroup
 from multiarch.schema.rebalance import Rebalance
@@ -61,6 +62,10 @@ class StackSpec(Section):
     """Node groups by name."""
     multi_architecture_groups: dict[str, MultiArchitectureGroup] = {}
     """Pairs of node groups whose pods may use either architecture, by name."""
+    registry_mirrors: RegistryMirrors = {}
+    """Mirrors that containerd tries before a registry, on all nodes: https URLs by the registry's host. They are used
+    without credentials.
+    """
     session: Session = get_section_default(Session)
     """SSM Session Manager preferences."""
     autoscaling: Autoscaling = get_section_default(Autoscaling)

@@ -12,7 +12,7 @@ from multiarch.facts.ami_families import AmiFamily, get_family
 from multiarch.facts.auto_mode import compute_auto_mode_pods
 from multiarch.facts.instance_types import InstanceType, compute_max_pods
 from multiarch.facts.labels import EKS_NODE_GROUP
-from multiarch.facts.node_resources import GIB, MIB, get_allocatable
+from multiarch.facts.node_resources import MIB, compute_disk, get_allocatable
 from multiarch.nodes.model import NodeGroupKind, NodeGroupPlan
 from multiarch.nodes.resources import get_node_resources
 from multiarch.scheduling.nodes import NodeShape
@@ -46,7 +46,7 @@ def get_group_capacity(group: NodeGroupPlan) -> ResourceAmounts:
     return ResourceAmounts(
         cpu=instance.vcpus * 1000,
         memory=instance.memory_mib * MIB,
-        ephemeral_storage=group.disk_size * GIB,
+        ephemeral_storage=compute_disk(instance, group.disk_size, instance_store=group.instance_store),
         pods=group.max_pods,
         extended=tuple(sorted(devices.items())),
     )
@@ -63,7 +63,14 @@ def build_pool_shape(
     """Return a node of a NodePool on one of its instance types."""
     pods = compute_auto_mode_pods(instance) if pool.auto_mode else node_class.max_pods or compute_max_pods(instance)
     reserve = pods if get_family(AmiFamily(node_class.ami_family)).reserves_by_max_pods else None
-    given = get_allocatable(instance, pods=pods, disk_gib=node_class.disk_size, reserve_for=reserve)
+    given = get_allocatable(
+        instance,
+        pods=pods,
+        disk_gib=node_class.disk_size,
+        instance_store=node_class.instance_store,
+        reserve_for=reserve,
+        reservations=node_class.kubelet.reservations,
+    )
     return _shape(pool, instance, given, zones=zones, region=region, more={})
 
 

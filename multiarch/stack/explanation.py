@@ -154,7 +154,12 @@ def _network(plan: Plan) -> Iterator[Row]:
     network = plan.network
     if isinstance(network, ExistingNetwork):
         yield "network.vpcId", network.vpc_id
-        yield "network.privateSubnetIds", network.private_subnet_ids
+        for zone, subnets in network.subnets_by_zone:
+            yield f"network.privateSubnets.{zone}", subnets
+        if not network.subnets_by_zone:
+            yield "network.privateSubnetIds", network.private_subnet_ids
+        if network.control_plane_subnet_ids:
+            yield "network.controlPlaneSubnetIds", network.control_plane_subnet_ids
         return
     yield "network.cidr", network.cidr
     yield "network.zones", network.zones or f"the region's first {network.zone_count}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING
@@ -76,12 +77,14 @@ class ExistingNetwork:
     """A VPC that is there already.
 
     ``subnets_by_zone`` are IDs by the name of their zone, empty where the stack names no zones. ``vpc_id`` is empty
-    where the VPC follows from an existing cluster.
+    where the VPC follows from an existing cluster. ``control_plane_subnet_ids`` are empty where the control plane uses
+    the subnets of nodes.
     """
 
     vpc_id: str
     private_subnet_ids: tuple[str, ...]
     subnets_by_zone: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    control_plane_subnet_ids: tuple[str, ...] = ()
 
     @property
     def zones(self) -> tuple[str, ...]:
@@ -92,6 +95,11 @@ class ExistingNetwork:
     def zone_count(self) -> int:
         """How many zones; one for each subnet where the stack names none."""
         return len(self.subnets_by_zone) or len(self.private_subnet_ids)
+
+    def choose_subnets(self, zones: Sequence[str]) -> frozenset[str]:
+        """Return the subnets in some zones; all of them without zones."""
+        named = {each for zone, subnets in self.subnets_by_zone if zone in zones for each in subnets}
+        return frozenset(named if zones else self.private_subnet_ids)
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,6 +213,11 @@ class Plan:
     rebalance: RebalancePlan | None
     chart_registry: str | None
     warnings: tuple[Problem, ...]
+
+    @property
+    def security_groups(self) -> tuple[str, ...]:
+        """The security groups of nodes in an existing cluster, by ID; empty for the one that EKS made for a cluster."""
+        return self.cluster.security_groups if isinstance(self.cluster, ExistingClusterPlan) else ()
 
     @property
     def own_cluster(self) -> ClusterPlan:

@@ -13,11 +13,7 @@ def write_stack(team: str, env: str, *, region: str, owner: str, cost_center: st
     production = env in PRODUCTION
     return _TEMPLATE.format(
         name=f"{team}-{env}",
-        team=json.dumps(team),
-        env=json.dumps(env),
-        region=region,
-        owner=json.dumps(owner, ensure_ascii=False),
-        cost_center=json.dumps(cost_center, ensure_ascii=False),
+        names=format_names(team, env, region=region, owner=owner, cost_center=cost_center),
         version=DEFAULT_VERSION,
         zones=3 if production else 2,
         nat="per-zone" if production else "single",
@@ -25,9 +21,27 @@ def write_stack(team: str, env: str, *, region: str, owner: str, cost_center: st
     )
 
 
+def format_names(team: str, env: str, *, region: str, owner: str, cost_center: str) -> str:
+    """Return the first keys of any stack file."""
+    of_people = (json.dumps(each, ensure_ascii=False) for each in (owner, cost_center))
+    return _NAMES.format(region, json.dumps(team), json.dumps(env), *of_people)
+
+
 def _public_api(cidrs: list[str]) -> str:
     return _PUBLIC_API.format(cidrs=", ".join(json.dumps(cidr) for cidr in cidrs))
 
+
+_NAMES = """\
+config:
+  aws:region: {}
+
+  # Keep the prefix multiarch-eks: of the keys at this level. Without it, Pulumi adds it when it first writes to this
+  # file, and removes the comments.
+  multiarch-eks:team: {}
+  multiarch-eks:environment: {}
+  multiarch-eks:owner: {} # a mail address or a group
+  multiarch-eks:costCenter: {}
+"""
 
 _PRIVATE_API = """\
   # Access to the Kubernetes API. A private endpoint is reachable from within the VPC only. To use kubectl from your own
@@ -55,16 +69,7 @@ _TEMPLATE = """\
 #   multiarch stack check {name}      is it valid?
 #   multiarch stack explain {name}    which values are derived from it?
 #   multiarch stack render {name}     which resources will Pulumi declare?
-config:
-  aws:region: {region}
-
-  # Keep the prefix multiarch-eks: of the keys at this level. Without it, Pulumi adds it when it first writes to this
-  # file, and removes the comments.
-  multiarch-eks:team: {team}
-  multiarch-eks:environment: {env}
-  multiarch-eks:owner: {owner} # a mail address or a group
-  multiarch-eks:costCenter: {cost_center}
-
+{names}
   # Keep the quotes: without them 1.30 is the number 1.3.
   multiarch-eks:kubernetesVersion: "{version}"
 

@@ -10,6 +10,7 @@ from multiarch.autoscaling.plan import plan_autoscaling
 from multiarch.errors import StackError
 from multiarch.facts.ami_families import AmiFamily
 from multiarch.facts.taints import Taint
+from multiarch.nodes.kubelet import plan_mirrors
 from multiarch.nodes.labels_taints import read_taint
 from multiarch.nodes.model import NodeGroupPlan, Tags
 from multiarch.nodes.plan import plan_node_group
@@ -62,6 +63,7 @@ def make_plan(stack: Stack, *, today: date, pinning: bool = False) -> Plan:
         existing=existing is not None,
         # An installed Karpenter may well have a class "default", and EKS Auto Mode has one of EKS's.
         node_class=stack.name if existing or spec.autoscaling.use == "auto-mode" else "default",
+        registry_mirrors=plan_mirrors(spec.registry_mirrors, report),
     )
     # An unknown version has no images to check.
     specs = tuple(list_node_group_specs(spec.node_groups, spec.multi_architecture_groups, context.zones))
@@ -187,7 +189,7 @@ def _check_stack(
     autoscalers.check_autoscaler_reachable(spec, report)
     autoscalers.check_autoscaler_has_internet(spec, report)
     autoscalers.check_autoscaler_has_a_role(spec, report)
-    autoscalers.check_auto_mode(spec, report)
+    autoscalers.check_auto_mode(spec, stack.origin, report)
     autoscalers.check_groups_can_grow(spec.autoscaling, groups, report)
     if network is not None and (network.zones or isinstance(network, NewNetwork)):
         autoscalers.check_one_group_per_zone(spec, network.zone_count, groups, report)

@@ -89,10 +89,8 @@ def _machine_fields(plane: ControlPlane, settings: Settings) -> dict[str, Any]:
         "cgroupRoot": f"/{settings.folder.name}/{settings.node}",
         "failCgroupV1": False,
         "failSwapOn": False,
-        # Nodes share the machine: nothing is set aside, and its full disk is no reason to evict pods.
+        # Nodes share the machine: reservations are not enforced, and its full disk is no reason to evict pods.
         "enforceNodeAllocatable": [],
-        "kubeReserved": {},
-        "systemReserved": {},
         "evictionHard": dict.fromkeys(("memory.available", "nodefs.available", "imagefs.available"), never),
         "imageGCHighThresholdPercent": 100,
         "makeIPTablesUtilChains": False,

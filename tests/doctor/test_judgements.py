@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from multiarch.doctor.account import judge_groups, judge_offerings, list_service_roles
+from multiarch.doctor.account import judge_groups, judge_offerings, judge_subnets, list_service_roles
 from multiarch.doctor.existing import FoundCluster, UnhealthyGroup, find_fixed_changes
 from multiarch.doctor.model import CheckState
 from multiarch.doctor.programs import judge_plugins
@@ -17,6 +17,7 @@ from multiarch.doctor.quotas import VPCS, find_vcpu_quota, list_needs
 from multiarch.doctor.reach import judge_releases, list_chart_hosts, list_releases
 from multiarch.facts.instance_types import get_instance_type, list_instance_types
 from multiarch.nodes.model import CapacityType
+from multiarch.stack.model import ExistingNetwork
 from multiarch.stack.origin import Origin
 from tests.stack.words import plan
 
@@ -49,6 +50,24 @@ def test_only_values_that_a_cluster_keeps_are_compared(
     change: Mapping[str, Any], there: FoundCluster, key: str | None
 ) -> None:
     assert [each.key for each in find_fixed_changes(plan(change), Origin(), there)] == ([key] if key else [])
+
+
+@pytest.mark.parametrize(
+    ("rows", "says"),
+    [
+        ({"a": ("vpc-1", "eu-west-1a"), "b": ("vpc-1", "eu-west-1b")}, ["2 in eu-west-1a, eu-west-1b"]),
+        ({"a": ("vpc-1", "eu-west-1a")}, ["b does not exist in this account and region"]),
+        ({"a": ("vpc-1", "eu-west-1a"), "b": ("vpc-2", "eu-west-1b")}, ["b is in vpc-2, not in vpc-1"]),
+        ({"a": ("vpc-1", "eu-west-1a"), "b": ("vpc-1", "eu-west-1a")}, ["b is in eu-west-1a, not in eu-west-1b"]),
+    ],
+)
+def test_subnets_of_an_existing_vpc_are_where_the_stack_says(rows: dict[str, tuple[str, str]], says: list[str]) -> None:
+    network = ExistingNetwork("vpc-1", ("a", "b"), (("eu-west-1a", ("a",)), ("eu-west-1b", ("b",))))
+    found = {subnet: {"VpcId": vpc, "AvailabilityZone": zone} for subnet, (vpc, zone) in rows.items()}
+    assert [row.text for row in judge_subnets(network, found)] == says
+    without_zones = ExistingNetwork("vpc-1", ("a", "b"))
+    same = [row.text for row in judge_subnets(without_zones, found)]
+    assert same == (["all are in eu-west-1a; EKS needs two zones"] if "not in eu" in says[0] else says)
 
 
 @pytest.mark.parametrize(

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+
 import pytest
 
 from multiarch.facts.architectures import Architecture
 from multiarch.facts.taints import Taint
+from multiarch.manifests.quantities import parse_quantity
 from multiarch.nodes.model import NodeGroupPlan
 from sandbox.cluster.bootstrap.groups import expected
 from sandbox.cluster.bootstrap.registration import Registration
@@ -35,12 +38,21 @@ def registration_of(node: Object) -> Registration:
     return Registration(labels, tuple(sorted(made)))
 
 
+def kept_by(group: NodeGroupPlan) -> dict[str, Fraction]:
+    """What the stack reserves of CPU and memory. The images' own reservations, and evictions, are not there."""
+    reserved = group.kubelet.reservations.system
+    return {name: Fraction(amount) / (1000 if name == "cpu" else 1) for name, amount in reserved}
+
+
 @pytest.mark.parametrize(("stack", "name"), GROUPS)
 def test_the_nodes_of_a_group_register_as_planned(real_nodes: Nodes, stack: str, name: str) -> None:
     group = GROUPS[stack, name]
     node = registered(real_nodes, group, user_data(group))
     assert registration_of(node) == expected(group)
     assert node["status"]["nodeInfo"]["architecture"] == str(group.architecture)
+    for resource, kept in kept_by(group).items():
+        had, gives = (node["status"][each][resource] for each in ("capacity", "allocatable"))
+        assert parse_quantity(had) - parse_quantity(gives) == kept
     if group.architecture is Architecture.ARM64 and stack != "gke-parity":  # it has the taint that GKE sets
         assert TAINT in map(str, registration_of(node).taints)
 

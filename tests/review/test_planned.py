@@ -15,6 +15,7 @@ from multiarch.review.digest import StackReview, build_digest
 from multiarch.review.model import Preview, StackChange, StackVersion
 from multiarch.rules import Risk
 from tests.components.declared import world
+from tests.stack.test_existing_cluster import on_cluster
 from tests.stack.words import TODAY, merged, stack
 from tests.stack.words import plan as plan_of
 
@@ -186,6 +187,26 @@ def risks(found: StackReview) -> dict[str, Risk]:
 @pytest.fixture(scope="module")
 def before() -> StackVersion:
     return version({})
+
+
+@pytest.mark.parametrize(
+    ("change", "risk", "says"),
+    [
+        ({"existing": "other"}, HIGH, "end in the cluster shop, and start in the cluster other: cluster.existing."),
+        ({"subnets": {"eu-west-1a": ["subnet-0123456789abcdef9"]}}, MEDIUM, "Reason: cluster.subnets."),
+        ({"securityGroups": ["sg-00000001"]}, MEDIUM, "Reason: cluster.securityGroups."),
+    ],
+)
+def test_another_cluster_and_other_pins_replace_nodes(change: dict[str, Any], risk: Risk, says: str) -> None:
+    pool = {"web-arm": {"zones": ["eu-west-1a"]}}
+    old, new = (
+        StackVersion("Pulumi.shop-dev.yaml", plan_of(on_cluster(cluster=each, nodeGroups=pool)))
+        for each in ({}, change)
+    )
+    found = [each.finding for each in reviewed(old, new).entries if each.finding.rule.name.endswith("-nodes")]
+    assert [each.subject for each in found] == ["node group web", "node group web-arm"]
+    for each in found:
+        assert (each.level, says in " ".join((each.text, *each.details))) == (risk, True)
 
 
 @pytest.mark.parametrize("key", CASES)

@@ -12,6 +12,7 @@ from multiarch.rules import RULES, SECTIONS, Severity
 from multiarch.rules.policies import POLICIES
 from multiarch.stack import wording
 from multiarch.stack.origin import Origin
+from tests.nodes import test_node_settings
 from tests.stack import (
     test_autoscaling_contradictions,
     test_contradictions,
@@ -120,6 +121,7 @@ def test_every_rule_has_a_case_and_every_case_has_a_rule() -> None:
         test_existing_cluster,
         test_webhook,
         test_rebalance,
+        test_node_settings,
     )
     tables = (*(module.CASES for module in modules), FILES, PROJECTS)
     cases = {case[0] for table in tables for case in table}

@@ -2,7 +2,7 @@
 
 A reviewer sees the risk and one line for each question first: what breaks, what rolls, what widens, what it costs, what
 was omitted. Everything that others wrote is shown as code or as plain words
-(:func:`multiarch.escaping.escape_comment`).
+(:func:`multiarch.markdown.escape_comment`).
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from multiarch.cli.review.words import (
     format_omitted,
     group_findings,
 )
-from multiarch.escaping import escape_comment
+from multiarch.markdown import escape_comment
 from multiarch.plurals import format_count
 from multiarch.review.cost import CostDifference
 from multiarch.review.digest import DigestEntry, ReviewDigest, StackReview, Topic

@@ -14,6 +14,7 @@ from multiarch.cli.terminal import print_message, print_notes
 from multiarch.plurals import format_count
 from multiarch.runs.stack_changes import pin_stack
 from multiarch.runs.stacks import find_file
+from multiarch.stack.engine_config import format_scalar
 from multiarch.stack.pin import PinValue
 
 HELP = """Pin a stack to AWS's current images and add-on versions.
@@ -62,6 +63,4 @@ def pin(
 
 
 def _spell(value: PinValue | None) -> str:
-    if isinstance(value, bool):
-        return str(value).lower()
-    return ", ".join(value) if isinstance(value, tuple) else value or ""
+    return ", ".join(value) if isinstance(value, tuple) else str(format_scalar(value))

@@ -26,17 +26,40 @@ from collections.abc import Callable, Mapping
 from multiarch.errors import MultiarchError, look_up
 from multiarch.facts.ami_families import AmiFamily
 from multiarch.facts.limits import MAX_USER_DATA_BYTES
-from multiarch.nodes.model import ClusterFacts, NodeGroupPlan
+from multiarch.nodes.model import ClusterFacts, Mirrors, NodeGroupPlan
 from multiarch.nodes.user_data import al2, al2023, bottlerocket
-from multiarch.nodes.user_data.kubelet_flags import PLANNED_FLAGS, check_kubelet_flag, explain_insecure_flag
+from multiarch.nodes.user_data.kubelet_flags import (
+    PLANNED_FLAGS,
+    Config,
+    build_config,
+    check_kubelet_flag,
+    explain_insecure_flag,
+)
 
-__all__ = ["PLANNED_FLAGS", "check_kubelet_flag", "explain_insecure_flag", "render_user_data"]
+__all__ = [
+    "PLANNED_FLAGS",
+    "build_config",
+    "check_kubelet_flag",
+    "explain_insecure_flag",
+    "render_pool_user_data",
+    "render_user_data",
+]
 
 _RENDERERS: Mapping[AmiFamily, Callable[[NodeGroupPlan, ClusterFacts], str]] = {
     AmiFamily.AL2: al2.render_al2,
     AmiFamily.AL2023: al2023.render_al2023,
     AmiFamily.BOTTLEROCKET: bottlerocket.render_bottlerocket,
 }
+
+
+def render_pool_user_data(family: AmiFamily, config: Config, mirrors: Mirrors) -> str:
+    """Render what an EC2NodeClass can't say otherwise: fields of KubeletConfiguration and registry mirrors, or nothing.
+
+    Karpenter merges it with its own (karpenter-provider-aws, ``pkg/providers/amifamily/bootstrap``).
+    """
+    if family is AmiFamily.BOTTLEROCKET:
+        return bottlerocket.render_bottlerocket_pool(config, mirrors)
+    return al2023.render_al2023_pool(config, mirrors)
 
 
 def render_user_data(group: NodeGroupPlan, cluster: ClusterFacts) -> str:

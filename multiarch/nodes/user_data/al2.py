@@ -18,9 +18,12 @@ def render_al2(group: NodeGroupPlan, cluster: ClusterFacts) -> str:
     Where EKS calls ``bootstrap.sh``, user data could only add kubelet flags or max pods by starting the kubelet twice.
     """
     if group.case is BootstrapCase.EKS:
-        parts = [mime.wrap_shell_script(script.complete_script(group.pre_bootstrap))] if group.pre_bootstrap else []
-        return mime.join_parts(parts)
+        scripts = [script.write_mirrors(group.registry_mirrors)] if group.registry_mirrors else []
+        scripts += [script.complete_script(group.pre_bootstrap)] if group.pre_bootstrap else []
+        return mime.join_parts([mime.wrap_shell_script(each) for each in scripts])
     lines = ["#!/bin/bash\n", "set -o errexit -o nounset -o pipefail\n", "\n"]
+    if group.registry_mirrors:
+        lines += [script.write_mirrors(group.registry_mirrors).partition("\n")[2], "\n"]
     if group.pre_bootstrap:
         lines += [script.run_in_place(group.pre_bootstrap), "\n"]
     return "".join([*lines, _call(group, cluster)])

@@ -9,7 +9,9 @@ Sources: amazon-eks-ami, ``nodeadm-config.service``, ``nodeadm-run.service`` and
 
 from __future__ import annotations
 
-from multiarch.nodes.model import BootstrapCase, ClusterFacts, NodeGroupPlan
+from collections.abc import Mapping
+
+from multiarch.nodes.model import BootstrapCase, ClusterFacts, Mirrors, NodeGroupPlan
 from multiarch.nodes.user_data import kubelet_flags, mime, script
 from multiarch.nodes.user_data.text import Value, format_yaml
 
@@ -21,18 +23,29 @@ def render_al2023(group: NodeGroupPlan, cluster: ClusterFacts) -> str:
     one list after the other, so EKS's labels and taints stay (``internal/api/merge.go``). EKS's own has ``maxPods``
     among the keys, and the order of the two is not documented; a flag overrides the configuration in any order.
     """
+    return _join(_spec(group, cluster), group.registry_mirrors, group.pre_bootstrap)
+
+
+def render_al2023_pool(config: kubelet_flags.Config, mirrors: Mirrors) -> str:
+    """Render what Karpenter joins with its own NodeConfig, which has the cluster, labels, taints and other settings."""
+    return _join({"kubelet": {"config": config}} if config else {}, mirrors)
+
+
+def _join(spec: Mapping[str, Value], mirrors: Mirrors, pre_bootstrap: str = "") -> str:
     parts = []
-    if spec := _spec(group, cluster):
+    if spec:
         head: dict[str, Value] = {"apiVersion": "node.eks.aws/v1alpha1", "kind": "NodeConfig", "spec": spec}
         parts.append(mime.wrap_node_config(format_yaml(head)))
-    if group.pre_bootstrap:
-        parts.append(mime.wrap_shell_script(script.complete_script(group.pre_bootstrap)))
+    if mirrors:
+        parts.append(mime.wrap_shell_script(script.write_mirrors(mirrors)))
+    if pre_bootstrap:
+        parts.append(mime.wrap_shell_script(script.complete_script(pre_bootstrap)))
     return mime.join_parts(parts)
 
 
 def _spec(group: NodeGroupPlan, cluster: ClusterFacts) -> dict[str, Value]:
     spec: dict[str, Value] = {}
-    kubelet: dict[str, Value] = {}
+    config = kubelet_flags.build_config(group.kubelet.config)
     flags = group.kubelet_extra_args
     if group.case is BootstrapCase.EKS:
         if group.max_pods_written:
@@ -45,10 +58,11 @@ def _spec(group: NodeGroupPlan, cluster: ClusterFacts) -> dict[str, Value]:
             "cidr": cluster.service_cidr,
         }
         if group.max_pods_written:
-            kubelet["config"] = {"maxPods": group.max_pods}
+            config = {"maxPods": group.max_pods, **config}
         flags = (*kubelet_flags.build_label_flags(group), *flags)
-    if flags:
-        kubelet["flags"] = flags
+    kubelet: dict[str, Value] = {**({"config": config} if config else {}), **({"flags": flags} if flags else {})}
     if kubelet:
         spec["kubelet"] = kubelet
+    if group.instance_store:
+        spec["instance"] = {"localStorage": {"strategy": "RAID0"}}
     return spec

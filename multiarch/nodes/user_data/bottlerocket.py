@@ -6,13 +6,24 @@ where a taint key holds a list of ``value:Effect``.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
-from multiarch.nodes.model import BootstrapCase, ClusterFacts, NodeGroupPlan
+from multiarch.nodes.model import BootstrapCase, ClusterFacts, Mirrors, NodeGroupPlan
 from multiarch.nodes.user_data import kubelet_flags
-from multiarch.nodes.user_data.text import Scalar, format_toml_table
+from multiarch.nodes.user_data.kubelet_flags import Config
+from multiarch.nodes.user_data.text import Scalar, Value, format_toml_table
 
 _KUBERNETES = "settings.kubernetes"
+_FOLDERS = ["/var/lib/containerd", "/var/lib/kubelet", "/var/log/pods"]
+_DISKS: Mapping[str, Value] = {
+    "commands": [
+        ["apiclient", "ephemeral-storage", "init"],
+        ["apiclient", "ephemeral-storage", "bind", "--dirs", *_FOLDERS],
+    ],
+    "essential": True,
+    "mode": "always",
+}
+"""Joins local disks at each start. Source: Bottlerocket, "Ephemeral storage"; Karpenter writes the same."""
 
 
 def render_bottlerocket(group: NodeGroupPlan, cluster: ClusterFacts) -> str:
@@ -20,12 +31,42 @@ def render_bottlerocket(group: NodeGroupPlan, cluster: ClusterFacts) -> str:
 
     EKS can only merge TOML without escaped quotes and without quoted keys in headers; what is merged here has neither.
     """
+    config = kubelet_flags.build_config(group.kubelet.config)
     if group.case is BootstrapCase.EKS:
-        return format_toml_table(_KUBERNETES, {"max-pods": group.max_pods}) if group.max_pods_written else ""
-    return "\n".join(_tables(group, cluster))
+        pods = {"max-pods": group.max_pods} if group.max_pods_written else {}
+        tables = _settings(pods, config)
+    else:
+        tables = _tables(group, cluster, config)
+    disks = [format_toml_table("settings.bootstrap-commands.local-disks", _DISKS)] if group.instance_store else []
+    return "\n".join([*tables, *disks, *_mirrors(group.registry_mirrors)])
 
 
-def _tables(group: NodeGroupPlan, cluster: ClusterFacts) -> list[str]:
+def render_bottlerocket_pool(config: Config, mirrors: Mirrors) -> str:
+    """Render what Karpenter joins with its own settings, which have the cluster, labels, taints and others."""
+    return "\n".join([*_settings({}, config), *_mirrors(mirrors)])
+
+
+def _settings(kubernetes: Mapping[str, Scalar | Sequence[str]], config: Config) -> list[str]:
+    """Return the table of Kubernetes' settings, and one below it for each setting with several values."""
+    single, tables = dict(kubernetes), []
+    for key, value in config.items():
+        name = kubelet_flags.name_setting(key)
+        if isinstance(value, dict):
+            tables.append(format_toml_table(f"{_KUBERNETES}.{name}", value))
+        else:
+            # Percentages are strings in Bottlerocket's model, numbers in the kubelet's.
+            single[name] = str(value) if name.endswith("-percent") else value
+    return [*([format_toml_table(_KUBERNETES, single)] if single else []), *tables]
+
+
+def _mirrors(mirrors: Mirrors) -> list[str]:
+    return [
+        format_toml_table("[settings.container-registry.mirrors]", {"registry": registry, "endpoint": urls})
+        for registry, urls in mirrors
+    ]
+
+
+def _tables(group: NodeGroupPlan, cluster: ClusterFacts, config: Config) -> list[str]:
     kubernetes: dict[str, Scalar | Sequence[str]] = {
         "api-server": cluster.endpoint,
         "cluster-certificate": cluster.certificate_authority,
@@ -33,7 +74,7 @@ def _tables(group: NodeGroupPlan, cluster: ClusterFacts) -> list[str]:
         "cluster-name": cluster.name,
         "max-pods": group.max_pods,
     }
-    tables = [format_toml_table(_KUBERNETES, kubernetes)]
+    tables = _settings(kubernetes, config)
     if labels := kubelet_flags.list_labels(group):
         tables.append(format_toml_table(f"{_KUBERNETES}.node-labels", labels))
     if group.taints:

@@ -1,13 +1,14 @@
-"""Kubelet flags, for the families that have them: AL2 and AL2023."""
+"""Kubelet flags, for the families that have them (AL2 and AL2023), and names of its settings."""
 
 from __future__ import annotations
 
 import ipaddress
 import re
+from collections.abc import Sequence
 
 from multiarch.errors import MultiarchError
 from multiarch.facts.labels import EKS_CAPACITY_TYPE
-from multiarch.nodes.model import BootstrapCase, ClusterFacts, NodeGroupPlan
+from multiarch.nodes.model import BootstrapCase, ClusterFacts, KubeletValue, NodeGroupPlan
 
 _FLAG = re.compile(r"--[a-z][a-z0-9-]*(=.*)?", re.DOTALL)
 # systemd splits the line at white space and interprets quotes and backslashes.
@@ -17,6 +18,9 @@ _FALSE = ("0", "f", "F", "false", "FALSE", "False")
 PLANNED_FLAGS = {"--node-labels": "labels", "--register-with-taints": "taints", "--max-pods": "maxPods"}
 """Flags that the plan sets, each with its key in the stack file."""
 _DNS_OFFSET = 10
+Config = dict[str, int | str | dict[str, str]]
+"""Fields of KubeletConfiguration, as JSON and YAML hold them."""
+_WORDS = re.compile(r"(?<=[a-z])(?=[A-Z])|(?<=GC)(?=[A-Z])")
 
 
 def check_kubelet_flag(flag: str) -> str | None:
@@ -48,6 +52,16 @@ def explain_insecure_flag(flag: str) -> str | None:
     if name == "--read-only-port" and value.lstrip("+0"):
         return f"port {value} of each node shows its pods to anyone"
     return None
+
+
+def build_config(config: Sequence[tuple[str, KubeletValue]]) -> Config:
+    """Return a plan's settings as JSON and YAML hold them."""
+    return {key: dict(value) if isinstance(value, tuple) else value for key, value in config}
+
+
+def name_setting(field: str) -> str:
+    """Return a field of KubeletConfiguration as Bottlerocket writes it: ``image-gc-high-threshold-percent``."""
+    return _WORDS.sub("-", field).lower()
 
 
 def list_labels(group: NodeGroupPlan) -> dict[str, str]:

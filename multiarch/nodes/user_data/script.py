@@ -1,10 +1,11 @@
-"""A team's ``preBootstrap`` script, prepared to run."""
+"""Scripts: a team's ``preBootstrap``, prepared to run, and registry mirrors, written before containerd starts."""
 
 from __future__ import annotations
 
 import base64
 import shlex
 
+from multiarch.nodes.model import Mirrors
 from multiarch.nodes.user_data.text import is_plain
 
 _SHEBANG = "#!/bin/bash -e\n"
@@ -37,3 +38,16 @@ def run_in_place(script: str) -> str:
         f'{command} "${{pre_bootstrap}}"\n'
         'rm --force "${pre_bootstrap}"\n'
     )
+
+
+def write_mirrors(mirrors: Mirrors) -> str:
+    """Return a script that tells containerd of mirrors; a registry itself stays the last resort.
+
+    Amazon Linux's containerd reads ``/etc/containerd/certs.d`` (amazon-eks-ami, ``containerd/config.template.toml``).
+    """
+    lines = [_SHEBANG]
+    for registry, urls in mirrors:
+        folder = f"/etc/containerd/certs.d/{registry}"
+        hosts = "".join(f'[host."{url}"]\ncapabilities = ["pull", "resolve"]\n' for url in urls)
+        lines += [f"mkdir -p {folder}\n", f"cat >{folder}/hosts.toml <<'MIRRORS'\n{hosts}MIRRORS\n"]
+    return "".join(lines)

@@ -27,19 +27,24 @@ def format_toml_key(key: str) -> str:
     return key if _BARE_KEY.fullmatch(key) else json.dumps(key)
 
 
-def format_toml_value(value: Scalar | Sequence[str]) -> str:
-    """Write one TOML value: a string, a whole number, a flag or a list of strings."""
+def format_toml_value(value: Value) -> str:
+    """Write one TOML value: a string, a whole number, a flag or a list of such.
+
+    Raises TypeError for a mapping.
+    """
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, int):
         return str(value)
     if isinstance(value, str):
         return json.dumps(value)
-    return f"[{', '.join(map(json.dumps, value))}]"
+    if isinstance(value, Mapping):
+        raise TypeError("a mapping is a table")
+    return f"[{', '.join(map(format_toml_value, value))}]"
 
 
-def format_toml_table(path: str, values: Mapping[str, Scalar | Sequence[str]]) -> str:
-    """Write one table, its keys in the order given. ``path`` is its header, of bare keys."""
+def format_toml_table(path: str, values: Mapping[str, Value]) -> str:
+    """Write one table, its keys in the order given. ``path`` is its header, of bare keys, in brackets for a list."""
     return "".join(
         [f"[{path}]\n", *(f"{format_toml_key(key)} = {format_toml_value(value)}\n" for key, value in values.items())]
     )

@@ -38,9 +38,9 @@ _SUPPORT: Mapping[tuple[kubernetes.Tier, bool], tuple[str, str]] = MappingProxyT
     }
 )
 """Rule and message for a tier of support, and whether it ends soon."""
-_KMS_KEY = re.compile(r"arn:(aws[a-z-]*):kms:([a-z0-9-]+):\d{12}:key/[\w-]+", re.ASCII)
+_KMS_KEY = r"arn:(aws[a-z-]*):kms:([a-z0-9-]+):[0-9]{12}:key/[A-Za-z0-9_-]+"
 # A host, perhaps with a port, and the path of repositories; no scheme but oci, no credentials, no slash at the end.
-_CHART_REGISTRY = re.compile(r"oci://[a-z0-9][a-z0-9.-]*(:\d+)?(/[a-z0-9]+([._-]+[a-z0-9]+)*)+", re.ASCII)
+_CHART_REGISTRY = r"oci://[a-z0-9][a-z0-9.-]*(:[0-9]+)?(/[a-z0-9]+([._-]+[a-z0-9]+)*)+"
 _ADDON_VERSION = re.compile(r"v\d+\.\d+\.\d+-eksbuild\.\d+", re.ASCII)
 
 
@@ -72,7 +72,7 @@ def check_encryption(spec: StackSpec, report: ProblemReport) -> None:
         return
     if not encryption.enabled:
         report("key-without-encryption", path, "kmsKeyArn is given and encryption is off.")
-    elif not _KMS_KEY.fullmatch(encryption.kms_key_arn):
+    elif not re.fullmatch(_KMS_KEY, encryption.kms_key_arn):
         report("kms-key", path, f"{encryption.kms_key_arn!r} is not a KMS key ARN.")
 
 
@@ -86,5 +86,5 @@ def check_addon_versions(spec: Addons, report: ProblemReport) -> None:
 
 def check_chart_registry(charts: Charts, report: ProblemReport) -> None:
     """Report a registry from which no chart can be loaded. Its text, which may have a password, is not shown."""
-    if charts.registry is not None and not _CHART_REGISTRY.fullmatch(charts.registry):
+    if charts.registry is not None and not re.fullmatch(_CHART_REGISTRY, charts.registry):
         report("chart-registry", ("charts",), "registry is not written as oci://HOST/PATH.")

@@ -16,7 +16,13 @@ from sandbox.cluster.bootstrap.parts import check_certificate, merge
 
 _CONFIG: Mapping[str, str] = {
     "cluster-dns-ip": "clusterDNS",
+    "container-log-max-files": "containerLogMaxFiles",
+    "container-log-max-size": "containerLogMaxSize",
     "eviction-hard": "evictionHard",
+    "eviction-soft": "evictionSoft",
+    "eviction-soft-grace-period": "evictionSoftGracePeriod",
+    "image-gc-high-threshold-percent": "imageGCHighThresholdPercent",
+    "image-gc-low-threshold-percent": "imageGCLowThresholdPercent",
     "kube-reserved": "kubeReserved",
     "max-pods": "maxPods",
     "system-reserved": "systemReserved",
@@ -66,6 +72,8 @@ def _parsed(text: str) -> dict[str, Any]:
 
 
 def _value(key: str, value: Any) -> Any:  # noqa: ANN401  (TOML to YAML)
+    if key.endswith("-percent"):
+        return int(value)
     return [value] if key == "cluster-dns-ip" and not isinstance(value, list) else value
 
 
