@@ -28,7 +28,7 @@ unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help venv venv-dev tools up preview down status registry-demo verify-demo review-demo report-demo existing-demo webhook-demo capacity-demo cluster cluster-down render check test test-fast lint format bench generate lock webhook-image docs docs-serve
+.PHONY: help venv venv-dev tools up preview down status registry-demo verify-demo review-demo report-demo existing-demo webhook-demo capacity-demo cluster cluster-down render check test test-fast lint format bench generate lock image docs docs-serve
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-13s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
@@ -133,12 +133,12 @@ generate: $(STAMP) ## write every generated file: JSON Schemas, chart values, ar
 
 lock: $(DEV) ## renew the lock files after a change in requirements*.txt
 	@$(COMPILE) --output-file requirements.lock requirements.txt $(LOCK)
-	@$(COMPILE) --output-file requirements-webhook.lock requirements-webhook.txt $(LOCK)
+	@$(COMPILE) --output-file requirements-cli.lock requirements-cli.txt $(LOCK)
 	@$(COMPILE) --output-file requirements-dev.lock requirements-dev.txt $(LOCK) --constraints requirements.lock \
 	  $$(sed -n 's/^\([a-z0-9.-]*\)==.*/--no-emit-package \1/p' requirements.lock)
 
-webhook-image: $(STAMP) ## build the webhook's image for both architectures as the tests do (Linux, root, apt)
-	@$(BIN)/python -m sandbox webhook-image
+image: $(STAMP) ## build the container image for both architectures as the tests do (Linux, root, apt)
+	@$(BIN)/python -m sandbox image
 
 docs: $(DEV) ## build the documentation into build/site, and check its links
 	@NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict

@@ -42,8 +42,9 @@ def main() -> None:
     except MultiarchError as rejected:
         raise pulumi.RunError(str(rejected)) from rejected
     for warning in merge_warnings((*plan.warnings, *not_read)):
-        pulumi.log.warn(f"{warning} [{warning.rule}]")
-    for name, value in Platform("platform", PlatformArgs(plan)).exports().items():
+        tell = pulumi.log.info if warning.acknowledged else pulumi.log.warn
+        tell(f"{warning} [{warning.rule}]")
+    for name, value in Platform("platform", PlatformArgs(plan, look_ahead=True)).exports().items():
         pulumi.export(name, value)
 
 

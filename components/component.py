@@ -16,6 +16,7 @@ from multiarch.schema.iam import Iam
 from .account import Account, look_up
 
 State = TypeVar("State")
+_LEAST_OF_CLUSTER = 4
 After = Sequence[pulumi.Input[pulumi.Resource]]
 """What a resource comes after. An output among them may end the run: see :func:`require_healthy`."""
 
@@ -90,8 +91,10 @@ class Component(pulumi.ComponentResource):
     def prefix(self, name: str, longest: int) -> str:
         """Return the prefix of a physical name, ``CLUSTER-name-``, with the cluster's part cut to fit into ``longest``.
 
-        AWS adds a unique suffix, so that a replacement can be created before the old resource is deleted.
+        AWS adds a unique suffix, so that a replacement can be created before the old resource is deleted. A name that
+        leaves no room for the cluster's is cut too.
         """
+        name = name[: longest - _LEAST_OF_CLUSTER - 2]
         return f"{self.naming.cluster[: longest - len(name) - 2]}-{name}-"
 
 

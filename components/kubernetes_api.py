@@ -16,11 +16,14 @@ from typing import Any
 
 import pulumi
 
+from multiarch.doctor.in_cluster import AccessError, list_obstacles
 from multiarch.doctor.reach import explain_release
-from multiarch.errors import OutsideError
+from multiarch.errors import MultiarchError, OutsideError
 from multiarch.facts.taints import Taint
 from multiarch.facts.tolerations import CRITICAL_ADDONS, make_toleration
+from multiarch.kubernetes.cluster import open_described_cluster
 from multiarch.probe import find_silence
+from multiarch.stack.model import Plan
 
 from .component import After, Child, Component, require_healthy
 
@@ -119,6 +122,33 @@ async def wait_for_api(hook: pulumi.ResourceHookArgs) -> None:
                 hint="A private endpoint answers only in networks that reach the VPC: run `pulumi up` there.",
             )
         await asyncio.sleep(_PAUSE)
+
+
+def make_look_ahead(plan: Plan) -> pulumi.ResourceHook:
+    """Return a hook for the creation of an existing cluster's provider, in previews too: nothing in it is the stack's.
+
+    It rejects the run if something in the cluster would stop it half-way, and warns if the cluster can't be read. A
+    preview warns of missing rights too: another role may run the update.
+    """
+    preview = pulumi.runtime.is_dry_run()
+
+    async def look(hook: pulumi.ResourceHookArgs) -> None:
+        try:
+            found = await asyncio.to_thread(_look, str((hook.new_inputs or {})["kubeconfig"]), plan)
+        except MultiarchError as error:
+            if isinstance(error, AccessError) and not preview:
+                raise
+            pulumi.log.warn(f"what exists in the cluster {plan.cluster.name} could not be read: {error}")
+        else:
+            if found:
+                raise MultiarchError(" ".join(found))
+
+    return pulumi.ResourceHook("look-ahead", look, pulumi.ResourceHookOptions(on_dry_run=True))
+
+
+def _look(kubeconfig: str, plan: Plan) -> list[str]:
+    with open_described_cluster(kubeconfig) as cluster:
+        return list_obstacles(cluster, plan)
 
 
 @dataclass(frozen=True, slots=True)

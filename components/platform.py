@@ -4,6 +4,8 @@ network, key, log groups → cluster → vpc-cni, kube-proxy, Pod Identity agent
 → Auto Mode's NodeClass → NodePools, StorageClass, termination handler, admission webhook, rebalancing, cluster
 autoscaler, Karpenter (CRDs → controller → EC2NodeClass → NodePools)
 
+Add-ons of the stack's own choice come after the nodes, or Auto Mode's NodePools; nothing waits for them.
+
 Add-ons whose pods run on nodes, and everything in the cluster, are deleted before the nodes, so that no deletion
 waits for a pod without a node; Karpenter's nodes are deleted while its controller can terminate them and remove the
 finalizers that its CRDs would wait for; node groups while their roles, routes and pod network still exist, so that
@@ -12,7 +14,7 @@ nodes can drain; the log group after the cluster, which would create it again.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -22,7 +24,8 @@ import pulumi_kubernetes as kubernetes
 from multiarch.autoscaling.karpenter import build_discovery_tags
 from multiarch.autoscaling.model import AutoModePlan, KarpenterPlan
 from multiarch.nodes.model import CLUSTER_TAG, NodeGroupKind, NodeGroupPlan
-from multiarch.stack.model import ClusterPlan, ExistingClusterPlan, NewNetwork, Plan
+from multiarch.stack.identity import format_kubeconfig
+from multiarch.stack.model import AddonPlan, ClusterPlan, ExistingClusterPlan, NewNetwork, Plan
 
 from .aws.addons import Addons
 from .aws.control_plane import ControlPlane
@@ -42,7 +45,7 @@ from .in_cluster.karpenter import Karpenter, KarpenterArgs, NodePools
 from .in_cluster.rebalance import Rebalance
 from .in_cluster.storage_class import DefaultStorageClass
 from .in_cluster.termination_handler import TerminationHandler
-from .kubernetes_api import InCluster, wait_for_api
+from .kubernetes_api import InCluster, make_look_ahead, wait_for_api
 from .outputs import NodeGroupOutput
 
 __all__ = ["Platform", "PlatformArgs"]
@@ -50,9 +53,13 @@ __all__ = ["Platform", "PlatformArgs"]
 
 @dataclass(frozen=True, slots=True)
 class PlatformArgs:
-    """The plan of the stack."""
+    """The plan of the stack.
+
+    ``look_ahead``: before the first object in an existing cluster, look for what would stop the run.
+    """
 
     plan: Plan
+    look_ahead: bool = False
 
 
 class Platform(Component):
@@ -69,22 +76,25 @@ class Platform(Component):
         """Declare everything."""
         plan = args.plan
         super().__init__(name, Naming(plan.cluster.name, plan.tags, plan.iam), opts)
-        self._plan = plan
+        self._plan, self._look_ahead = plan, args.look_ahead
         cluster = plan.cluster
         session = self._existing(cluster) if isinstance(cluster, ExistingClusterPlan) else self._new(cluster)
         network = self.network
         self.kubeconfig = pulumi.Output.all(self.control_plane.facts, self.account.region).apply(
-            lambda known: access.kubeconfig(known[0], known[1], plan.identity)
+            lambda known: format_kubeconfig(known[0], known[1], plan.identity)
         )
-        early = self._addons("addons-before-nodes", before_nodes=True, ready=())
+        early = self._addons("addons-before-nodes", [each for each in plan.addons if each.before_nodes], ())
         roles = self._roles()
         self._node_roles = [*roles.values()]
         ready = (*network.ready, *session.ready, *early)
         groups = {group.name: self._node_group(group, network, roles[group.kind], ready) for group in plan.node_groups}
         nodes = [resource for group in groups.values() for resource in group.resources]
-        late = self._addons("addons-after-nodes", before_nodes=False, ready=nodes)
+        after = [each for each in plan.addons if not each.before_nodes]
+        late = self._addons("addons-after-nodes", [each for each in after if not each.extra], nodes)
         # Nodes of EKS Auto Mode need the network, and no node group.
-        self._in_the_cluster(groups, network, (*nodes, *late) or ready)
+        pools = self._in_the_cluster(groups, network, (*nodes, *late) or ready)
+        if extra := [each for each in after if each.extra]:
+            self._addons("addons-extra", extra, nodes or pools)
         self.node_groups = {name: group.output for name, group in groups.items()}
         known = pulumi.Output.all(session.document_name, self.account.region)
         self.sessions = {
@@ -126,7 +136,7 @@ class Platform(Component):
             self,
             cluster,
             vpc_id=network.vpc_id,
-            subnet_ids=network.private_subnet_ids,
+            subnet_ids=network.control_plane_subnet_ids,
             key_arn=key_arn,
             auto_mode=plan.autoscaling.auto_mode is not None,
         )
@@ -162,7 +172,11 @@ class Platform(Component):
             "sessionPolicy": self.session_policy,
             "sessions": self.sessions,
             # Without file and line, which change with every comment in the file.
-            "warnings": [str(replace(warning, file=None, line=None)) for warning in self._plan.warnings],
+            "warnings": [
+                str(replace(warning, file=None, line=None))
+                for warning in self._plan.warnings
+                if not warning.acknowledged
+            ],
         }
 
     def _aws_auth(self) -> dict[str, pulumi.Input[object]]:
@@ -170,15 +184,14 @@ class Platform(Component):
         roles = [role.role_arn for role in self._node_roles if role.needs_aws_auth]
         return {"awsAuth": pulumi.Output.all(*roles).apply(access.format_aws_auth)} if roles else {}
 
-    def _addons(self, name: str, *, before_nodes: bool, ready: After) -> After:
-        """Declare a new cluster's add-ons; those of an existing one are its own."""
-        plan = self._plan
-        if isinstance(plan.cluster, ExistingClusterPlan):
+    def _addons(self, name: str, addons: Sequence[AddonPlan], ready: After) -> After:
+        """Declare some of a new cluster's add-ons; those of an existing one are its own."""
+        cluster = self._plan.cluster
+        if isinstance(cluster, ExistingClusterPlan):
             return ()
-        addons = [addon for addon in plan.addons if addon.before_nodes is before_nodes]
         # With only EKS's deletion protection a destroy would delete the nodes before it is rejected. These add-ons
         # are deleted before the nodes, and are updated in place.
-        protect = plan.cluster.deletion_protection and not before_nodes
+        protect = cluster.deletion_protection and name == "addons-after-nodes"
         return Addons(name, self, addons, self.control_plane.name, ready, protect=protect).resources
 
     def _roles(self) -> dict[NodeGroupKind, NodeRole]:
@@ -191,14 +204,9 @@ class Platform(Component):
         }
 
     @property
-    def _their_security_groups(self) -> tuple[str, ...]:
-        cluster = self._plan.cluster
-        return cluster.security_groups if isinstance(cluster, ExistingClusterPlan) else ()
-
-    @property
     def _security_groups(self) -> Sequence[pulumi.Input[str]]:
         """Those of nodes, by ID: an existing cluster's, or the one that EKS made for the cluster."""
-        return self._their_security_groups or [self.control_plane.security_group_id]
+        return self._plan.security_groups or [self.control_plane.security_group_id]
 
     @property
     def _takes_access_entries(self) -> bool:
@@ -220,19 +228,19 @@ class Platform(Component):
                 subnet_ids=network.subnets_of(group),
                 ready=ready,
                 autoscaler_tags=dict(autoscaler.tags).get(group.name, ()) if autoscaler else (),
-                security_group_ids=self._their_security_groups,
+                security_group_ids=self._plan.security_groups,
             ),
             opts=self.child(),
         )
 
-    def _in_the_cluster(self, groups: Mapping[str, NodeGroup], network: Network, ready: After) -> None:
-        """Declare what needs the Kubernetes API; ``ready`` are nodes and add-ons."""
+    def _in_the_cluster(self, groups: Mapping[str, NodeGroup], network: Network, ready: After) -> After:
+        """Declare what needs the Kubernetes API; ``ready`` are nodes and add-ons. Return EKS Auto Mode's pools too."""
         plan = self._plan
         autoscaler, karpenter = plan.autoscaling.cluster_autoscaler, plan.autoscaling.karpenter
         auto_mode = plan.autoscaling.auto_mode
         wanted = (auto_mode, plan.storage_class, plan.termination_handler, plan.admission_webhook, plan.rebalance)
         if not (any(wanted) or autoscaler or karpenter):
-            return
+            return ready
         cluster = InCluster(
             cluster_name=self.control_plane.name,
             provider=self._kubernetes_provider(),
@@ -258,6 +266,7 @@ class Platform(Component):
             release = ClusterAutoscaler("cluster-autoscaler", self, cluster, autoscaler, plan.arm64_taint).release
         if karpenter:
             self._karpenter(karpenter, groups, cluster, release)
+        return cluster.ready
 
     def _auto_mode(self, plan: AutoModePlan, network: Network, cluster: InCluster) -> InCluster:
         """Declare EKS Auto Mode; return what the other components in the cluster need, with its nodes."""
@@ -292,10 +301,15 @@ class Platform(Component):
             self._node_roles.append(Karpenter("karpenter", self, cluster, args).nodes)
 
     def _kubernetes_provider(self) -> kubernetes.Provider:
-        """Declare the provider; before it is created, its API server must answer."""
+        """Declare the provider; before it is created, its API server must answer, and have room for the stack."""
         opts = self.child()
+        before: list[pulumi.ResourceHook | Callable[[pulumi.ResourceHookArgs], Awaitable[None] | None]] = []
         if not pulumi.runtime.is_dry_run():
-            opts.hooks = pulumi.ResourceHookBinding(before_create=[wait_for_api])
+            before.append(wait_for_api)
+        if self._look_ahead and isinstance(self._plan.cluster, ExistingClusterPlan):
+            before.append(make_look_ahead(self._plan))
+        if before:
+            opts.hooks = pulumi.ResourceHookBinding(before_create=before)
         return kubernetes.Provider("cluster", kubeconfig=self.kubeconfig, opts=opts)
 
 

@@ -38,7 +38,7 @@ class Problem:
 
     ``rule`` is a name of :data:`multiarch.rules.RULES`; any other raises KeyError. ``message`` says what is wrong,
     ``hint`` the fix, by default the rule's own. ``line`` is 1-based, and None for a value that is in no file (a
-    default, or one that only the engine has).
+    default, or one that only the engine has). ``acknowledged`` is why the team accepts a warning, empty otherwise.
     """
 
     rule: str
@@ -48,6 +48,7 @@ class Problem:
     line: int | None = None
     key: str | None = None
     value: object = None
+    acknowledged: str = ""
     severity: Severity = field(init=False)
     """The rule's."""
 
@@ -58,10 +59,11 @@ class Problem:
         object.__setattr__(self, "hint", self.hint or row.fix)
 
     def __str__(self) -> str:
-        """``file:line key: message hint``, without the parts that are unknown."""
+        """``file:line key: message hint``, without the parts that are unknown; the reason in place of the hint."""
         place = "" if self.file is None else self.file if self.line is None else f"{self.file}:{self.line}"
         head = " ".join(part for part in (place, self.key) if part)
-        text = f"{self.message} {self.hint}".rstrip()
+        behind = f"Acknowledged: {self.acknowledged}" if self.acknowledged else self.hint
+        text = f"{self.message} {behind}".rstrip()
         return f"{head}: {text}" if head else text
 
 

@@ -257,11 +257,11 @@ def webhook_demo() -> None:
 
 
 @app.command()
-def webhook_image() -> None:
-    """Build the webhook's image for both architectures on a stand-in for its base; print where it is, an OCI layout."""
-    from sandbox.webhook_image import image  # noqa: PLC0415  (imports the control plane)
+def image() -> None:
+    """Build the image for both architectures on a stand-in for its base; print where it is, an OCI layout."""
+    from sandbox.webhook_image import image as built  # noqa: PLC0415  (imports the control plane)
 
-    print(f"oci:{image.ensure(_say)}:{image.TAG}")
+    print(f"oci:{built.ensure(_say)}:{built.TAG}")
 
 
 @cluster.command("up")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from sandbox.inventory import BY_HAND, Aws
@@ -15,12 +16,13 @@ class ExistingVpc:
     """IDs of a VPC and of its private subnets, each in a zone of its own."""
 
     vpc_id: str
-    subnet_ids: tuple[str, ...]
+    subnet_ids: Mapping[str, str]
+    """By zone."""
 
     def as_yaml(self) -> str:
         """Return the key of a stack file that names it."""
-        subnets = ", ".join(self.subnet_ids)
-        return f"  multiarch-eks:network:\n    vpcId: {self.vpc_id}\n    privateSubnetIds: [{subnets}]\n"
+        subnets = "".join(f"      {zone}: [{subnet}]\n" for zone, subnet in self.subnet_ids.items())
+        return f"  multiarch-eks:network:\n    vpcId: {self.vpc_id}\n    privateSubnets:\n{subnets}"
 
 
 def create(aws: Aws) -> ExistingVpc:
@@ -30,9 +32,9 @@ def create(aws: Aws) -> ExistingVpc:
     vpc = ec2.create_vpc(CidrBlock=_RANGE)["Vpc"]["VpcId"]
     for name in ("EnableDnsSupport", "EnableDnsHostnames"):
         ec2.modify_vpc_attribute(VpcId=vpc, **{name: {"Value": True}})
-    subnets = [
-        ec2.create_subnet(VpcId=vpc, CidrBlock=cidr, AvailabilityZone=zone)["Subnet"]["SubnetId"]
+    subnets = {
+        zone: ec2.create_subnet(VpcId=vpc, CidrBlock=cidr, AvailabilityZone=zone)["Subnet"]["SubnetId"]
         for zone, cidr in zip(zones, _SUBNETS, strict=False)
-    ]
-    ec2.create_tags(Resources=[vpc, *subnets], Tags=[{"Key": BY_HAND, "Value": "true"}])
-    return ExistingVpc(vpc, tuple(subnets))
+    }
+    ec2.create_tags(Resources=[vpc, *subnets.values()], Tags=[{"Key": BY_HAND, "Value": "true"}])
+    return ExistingVpc(vpc, subnets)

@@ -1,7 +1,8 @@
-"""The Containerfile of the webhook's image, without building it: what it pins, copies and keeps."""
+"""The Containerfile, without building the image: what it pins, copies and keeps."""
 
 from __future__ import annotations
 
+import ast
 import re
 import sys
 from pathlib import Path
@@ -22,27 +23,47 @@ def instructions(name: str) -> list[str]:
     return [line.partition(" ")[2] for line in lines if line.startswith(f"{name} ")]
 
 
-def test_the_base_is_pinned_by_digest_and_has_the_minor_version_of_the_tests() -> None:
-    (pinned,) = (value.removeprefix("BASE=") for value in instructions("ARG") if value.startswith("BASE="))
-    assert re.fullmatch(rf"docker\.io/{base.NAME}:{re.escape(base.TAG)}@sha256:[0-9a-f]{{64}}", pinned)
+def test_what_it_is_built_from_is_pinned_by_digest_and_has_the_minor_version_of_the_tests() -> None:
+    pinned = [value.partition("=")[2] for value in instructions("ARG") if "@" in value]
+    images = [f"{base.NAME}:{base.TAG}", f"{base.GIT_NAME}:{base.GIT_TAG}"]
+    for reference, image in zip(pinned, images, strict=True):
+        assert re.fullmatch(rf"docker\.io/{re.escape(image)}@sha256:[0-9a-f]{{64}}", reference)
     assert base.TAG.startswith(f"{sys.version_info[0]}.{sys.version_info[1]}-")
-    assert [line.split()[1] for line in instructions("FROM")] == ["${BASE}", "${BASE}"]
+    assert base.TAG.endswith("bookworm"), "Git's program is used with the base's libraries"
+    assert [line.split()[1] for line in instructions("FROM")] == ["${GIT}", "${BASE}", "${BASE}"]
 
 
 def test_programs_run_only_on_the_builders_architecture() -> None:
-    stages = TEXT.split("\nFROM ")[1:]
-    assert stages[0].startswith("--platform=$BUILDPLATFORM ")
-    assert "\nRUN " not in stages[1]
+    git, packages, final = TEXT.split("\nFROM ")[1:]
+    assert packages.startswith("--platform=$BUILDPLATFORM ")
+    assert "\nRUN " not in git + final
 
 
 def test_the_version_is_the_packages() -> None:
     assert f"VERSION={multiarch.__version__}" in instructions("ARG")
 
 
-def test_it_runs_the_webhook_as_a_numeric_user() -> None:
+def test_it_runs_the_command_line_as_a_numeric_user() -> None:
     assert instructions("USER") == ["65532:65532"]
     assert instructions("ENTRYPOINT") == ['["multiarch"]']
-    assert instructions("CMD") == ['["webhook", "serve"]']
+    assert instructions("CMD") == ['["--help"]']
+
+
+OPENED_BY = {"client", "_client", "clients", "open_client", "_pages"}
+"""What gives a client, or calls one, by the name of its service."""
+CREDENTIALS = {"ecr", "ecr-public", "sso", "sso-oidc", "sts"}
+"""Those of Amazon ECR are opened by a computed name, those of IAM Identity Center by botocore."""
+
+
+def test_the_services_that_commands_query_are_kept_and_no_others() -> None:
+    nodes = (node for file in (ROOT / "multiarch").rglob("*.py") for node in ast.walk(ast.parse(file.read_bytes())))
+    calls = (node for node in nodes if isinstance(node, ast.Call) and node.args)
+    opened = {
+        call.args[0].value
+        for call in calls
+        if ast.unparse(call.func).rpartition(".")[2] in OPENED_BY and isinstance(call.args[0], ast.Constant)
+    }
+    assert opened | CREDENTIALS == set(image_packages.SERVICES)
 
 
 def test_the_builder_gets_what_is_copied_and_nothing_else() -> None:
@@ -72,8 +93,9 @@ def packages(tmp_path: Path) -> Path:
         "some/tests/test_it.py",
         "boto3/data/s3/resources.json",
         "boto3/session.py",
-        "botocore/data/ecr/2015-09-21/service-2.json.gz",
-        "botocore/data/ec2/2016-11-15/service-2.json.gz",
+        *(f"botocore/data/{service}/2016-11-15/service-2.json.gz" for service in image_packages.SERVICES),
+        "botocore/data/ec2/2014-09-01/service-2.json.gz",
+        "botocore/data/s3/2006-03-01/service-2.json.gz",
         "botocore/data/endpoints.json",
         "botocore/cacert.pem",
     ):
@@ -82,11 +104,20 @@ def packages(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_what_the_webhook_does_not_use_is_omitted(packages: Path) -> None:
+def test_what_the_program_does_not_use_is_omitted(packages: Path) -> None:
     gone = {path.relative_to(packages).as_posix() for path in image_packages.unused(packages)}
-    assert gone >= {"bin", "aiohttp/_websocket/mask.pyx", "some/tests", "boto3/data", "botocore/data/ec2"}
-    kept = {"aiohttp/test_utils.py", "boto3/session.py", "botocore/cacert.pem", "botocore/data/ecr"}
-    assert not gone & (kept | {"botocore/data", "botocore/data/endpoints.json"})
+    assert gone >= {"bin", "aiohttp/_websocket/mask.pyx", "some/tests", "boto3/data"}
+    assert {name for name in gone if name.startswith("botocore")} == {
+        "botocore/data/ec2/2014-09-01",
+        "botocore/data/s3",
+    }
+    assert not gone & {"aiohttp/test_utils.py", "boto3/session.py"}
+
+
+def test_dpkg_s_record_of_one_package_is_kept(tmp_path: Path) -> None:
+    (tmp_path / "status").write_text("Package: git-man\nVersion: 1\n\nPackage: git\nVersion: 1:2.39\n\n")
+    image_packages.record("git", tmp_path / "status", tmp_path / "status.d")
+    assert (tmp_path / "status.d" / "git").read_text() == "Package: git\nVersion: 1:2.39\n"
 
 
 def test_everything_is_compiled_and_has_one_time(packages: Path, monkeypatch: pytest.MonkeyPatch) -> None:

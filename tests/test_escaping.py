@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from multiarch.escaping import escape_comment
+from multiarch.markdown import escape_comment
 
 SPAN = re.compile(r"(`+)(?!`)(.*?)(?<!`)\1(?!`)")
 

@@ -1,4 +1,4 @@
-"""What `make venv` and `make venv-dev` install: exactly what the lock files list, each file by its hash."""
+"""What `make venv`, `make venv-dev` and the image install: exactly what the lock files list, each file by its hash."""
 
 from __future__ import annotations
 
@@ -14,7 +14,10 @@ import pytest
 
 from tests.quotations import ROOT
 
-LOCKS = {name: (ROOT / name).read_text(encoding="utf-8") for name in ("requirements.lock", "requirements-dev.lock")}
+LOCKS = {
+    name: (ROOT / name).read_text(encoding="utf-8")
+    for name in ("requirements.lock", "requirements-dev.lock", "requirements-cli.lock")
+}
 ENTRY = re.compile(
     r"(?P<name>[a-z0-9-]+)==(?P<version>\S+)(?: ; (?P<marker>[^\\]+))? \\\n(?P<hashes>(?:    --hash=\S+(?: \\)?\n)+)"
 )
@@ -49,7 +52,7 @@ def test_it_names_no_place_to_download_from(lock: str) -> None:
     ("name", "locks"),
     [
         ("requirements.txt", ["requirements.lock"]),
-        ("requirements-webhook.txt", ["requirements.lock"]),
+        ("requirements-cli.txt", ["requirements-cli.lock"]),
         ("requirements-dev.txt", LOCKS),
     ],
 )
@@ -59,6 +62,11 @@ def test_a_list_s_versions_are_locked(name: str, locks: Iterable[str]) -> None:
             assert locked(*locks)[normalized(match[1])] == match[2], f"{match[1]}: run `make lock`"
         else:
             assert line.startswith(("#", "-r ")), line
+
+
+def test_the_image_has_the_versions_that_the_tests_run_with() -> None:
+    tested = locked("requirements.lock")
+    assert {name: tested.get(name) for name in locked("requirements-cli.lock")} == locked("requirements-cli.lock")
 
 
 def test_a_user_s_environment_has_what_the_code_imports_and_nothing_of_tests_and_documents() -> None:

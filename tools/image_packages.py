@@ -1,8 +1,9 @@
-"""Fill the webhook's image, in its Containerfile: install packages for another architecture, compile the bytecode.
+"""Fill the image, in the Containerfile: install packages for another architecture, compile the bytecode.
 
 ``install LOCK FOLDER`` installs what a lock file lists, from wheels for $TARGETARCH and this Python's version, and
-removes what the webhook has no use for. ``compile FOLDER`` compiles all modules below FOLDER, writes the program's
-start script, and gives all files one time: $SOURCE_DATE_EPOCH, or 0. It needs pip, and nothing else to be installed.
+removes what the program has no use for. ``compile FOLDER`` compiles all modules below FOLDER, writes the program's
+start script, and gives all files one time: $SOURCE_DATE_EPOCH, or 0. ``record PACKAGE STATUS FOLDER`` writes what
+dpkg's database STATUS says of PACKAGE to FOLDER/PACKAGE. It needs pip, and nothing else to be installed.
 """
 
 from __future__ import annotations
@@ -19,13 +20,14 @@ from py_compile import PycInvalidationMode
 MACHINES = {"amd64": "x86_64", "arm64": "aarch64"}
 ELF_MACHINES = {"amd64": 62, "arm64": 183}
 OLDEST_GLIBC, GLIBC = 5, 36  # minor versions of what wheels may need; Debian 12 has 2.36
-SERVICES = ("ecr", "ecr-public", "sts")
-"""The AWS services that give credentials: botocore describes 400 others in 20 MB."""
+SERVICES = (
+    *("autoscaling", "ec2", "eks", "iam", "kms", "logs", "pricing", "service-quotas", "ssm"),
+    *("ecr", "ecr-public", "sso", "sso-oidc", "sts"),
+)
+"""The AWS services that commands query, and those that give credentials: botocore describes 400 others in 20 MB."""
 BOTOCORE_FILES = ("_retry.json", "endpoints.json", "partitions.json", "sdk-default-configuration.json")
 NOT_RUN = ("*.pyi", "*.pyx", "*.pxd", "*.pxi", "*.c", "*.h")
 """Sources of extension modules and types."""
-FOR_COMMENTS = ("github", "gitlab", "nacl")
-"""What `multiarch post` needs, which runs in CI, not in the image."""
 SCRIPT = """\
 #!/usr/bin/env python3
 import sys
@@ -64,9 +66,11 @@ def unused(folder: Path) -> Iterator[Path]:
         yield from (path for path in folder.rglob(pattern) if not {"test", "tests"} & set(path.parts))
     # The Kubernetes client for event loops is a second copy of all its models.
     yield from (folder / "boto3" / "data", folder / "boto3" / "examples", folder / "kubernetes" / "aio")
-    yield from (folder / name for name in FOR_COMMENTS)
-    kept = {*SERVICES, *BOTOCORE_FILES}
-    yield from (path for path in (folder / "botocore" / "data").iterdir() if path.name not in kept)
+    kept, data = {*SERVICES, *BOTOCORE_FILES}, folder / "botocore" / "data"
+    yield from (path for path in data.iterdir() if path.name not in kept)
+    for service in SERVICES:
+        # boto3 takes the newest version of an API; EC2 has eight.
+        yield from sorted((data / service).iterdir())[:-1]
 
 
 def machine(library: Path) -> int:
@@ -77,7 +81,7 @@ def machine(library: Path) -> int:
 def compile_all(folder: Path) -> None:
     """Compile modules, write the start script, set times."""
     script = folder / "program" / "bin" / "multiarch"
-    script.parent.mkdir()
+    script.parent.mkdir(exist_ok=True)
     script.write_text(SCRIPT, encoding="utf-8")
     script.chmod(0o755)
     # Not by time: the files are never written again, and are not looked at.
@@ -88,6 +92,14 @@ def compile_all(folder: Path) -> None:
     for path in (folder, *folder.rglob("*")):
         os.utime(path, (when, when), follow_symlinks=False)
     print(f"{folder}: {size(folder) / 1e6:.1f} MB with bytecode")
+
+
+def record(package: str, status: Path, folder: Path) -> None:
+    """Write a package's paragraph of dpkg's database: scanners find the package of a program that was copied."""
+    paragraphs = status.read_text(encoding="utf-8").split("\n\n")
+    (found,) = (each for each in paragraphs if each.startswith(f"Package: {package}\n"))
+    folder.mkdir()
+    (folder / package).write_text(f"{found.rstrip()}\n", encoding="utf-8")
 
 
 def size(folder: Path) -> int:
@@ -102,6 +114,8 @@ def main() -> None:
             install(Path(lock), Path(folder), os.environ["TARGETARCH"])
         case ["compile", folder]:
             compile_all(Path(folder))
+        case ["record", package, status, folder]:
+            record(package, Path(status), Path(folder))
         case _:
             sys.exit(__doc__)
 

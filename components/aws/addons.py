@@ -60,11 +60,26 @@ class Addons(Child):
     def _pod_identity(
         self, plan: AddonPlan
     ) -> tuple[list[eks.AddonPodIdentityAssociationArgs] | None, list[pulumi.Resource]]:
-        """Declare the controller's role, if it needs one; the list holds what must exist before the add-on."""
-        if plan.service_account is None or plan.managed_policy is None:
+        """Declare its pods' role, if they need one; the list holds what must exist before the add-on."""
+        if plan.service_account is None:
             return None, []
         description = f"Add-on {plan.name} of {self.naming.cluster}"
-        role = pod_identity.declare_role(self, plan.name, plan.service_account, description)
-        attached = roles.attach_managed(self, plan.name, role, self.account.managed_policy(plan.managed_policy))
+        role = pod_identity.declare_role(self, plan.name, plan.service_account, description, plan.namespace)
+        before = [
+            made
+            for policy in plan.policies
+            for made in roles.attach_managed(self, _name_attachment(plan, policy), role, policy)
+        ]
+        if plan.policy:
+            before += roles.give_inline(self, plan.name, role, plan.policy)
         association = eks.AddonPodIdentityAssociationArgs(role_arn=role.arn, service_account=plan.service_account)
-        return [association], attached
+        return [association], before
+
+
+def _name_attachment(plan: AddonPlan, policy: str) -> str:
+    """Return a logical name that stays when other policies come and go: an attachment that is replaced is detached."""
+    if not plan.extra:
+        return plan.name
+    owner, _, name = policy.removeprefix("arn:").rpartition(":policy/")
+    account = owner.rpartition(":")[2]
+    return f"{plan.name}-{name}" if account in ("", "aws") else f"{plan.name}-{account}-{name}"

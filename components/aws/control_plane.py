@@ -18,8 +18,6 @@ from ..account import Account
 from ..component import Child, Component
 from ..iam import policies, roles
 
-EKS_CLUSTER = "aws:eks/cluster:Cluster"
-
 
 class ControlPlane(Child):
     """An EKS cluster without nodes and add-ons.
@@ -93,7 +91,7 @@ class ControlPlane(Child):
             upgrade_policy=_upgrade_policy(plan),
             tags=tags,
             cluster_tags=tags,
-            opts=self._cluster_options(plan, before),
+            opts=self.child(depends_on=before),
         )
         made = cluster.eks_cluster
         self.name = made.apply(lambda it: it.name)
@@ -117,28 +115,10 @@ class ControlPlane(Child):
         trust = policies.assumed_by_service("eks.amazonaws.com", "EksControlPlane", actions)
         role = roles.declare_role(self, "cluster", f"EKS control plane of {self.naming.cluster}", trust)
         names = ("AmazonEKSClusterPolicy", *(CLUSTER_POLICIES if auto_mode else ()))
-        arns = {each: self.account.managed_policy(each) for each in names}
-        attached = [made for name, arn in arns.items() for made in roles.attach_managed(self, name, role, arn)]
+        attached = [made for each in names for made in roles.attach_managed(self, each, role, each)]
         if auto_mode:
             attached += roles.give_inline(self, "auto-mode-tags", role, policies.auto_mode_tags())
         return role.resource, attached
-
-    def _cluster_options(self, plan: ClusterPlan, before: Sequence[pulumi.Resource]) -> pulumi.ResourceOptions:
-        """Return the component's options, which set what it has no argument for on its EKS cluster."""
-        more: dict[str, object] = {}
-        if plan.zonal_shift is not None:
-            more["zonalShiftConfig"] = {"enabled": plan.zonal_shift}
-        if plan.tier is not None:
-            more["controlPlaneScalingConfig"] = {"tier": plan.tier}
-
-        def add(args: pulumi.ResourceTransformArgs) -> pulumi.ResourceTransformResult | None:
-            if args.type_ != EKS_CLUSTER:
-                return None
-            return pulumi.ResourceTransformResult({**args.props, **more}, args.opts)
-
-        opts = self.child(depends_on=before)
-        opts.transforms = [add] if more else None
-        return opts
 
     def _log_group(self, plan: ClusterPlan, key_arn: pulumi.Input[str]) -> cloudwatch.LogGroup:
         # Otherwise EKS creates this group, without encryption or retention, and leaves it behind.

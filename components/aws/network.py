@@ -30,6 +30,7 @@ class Network(Child):
 
     vpc_id: pulumi.Output[str]
     private_subnet_ids: list[pulumi.Output[str]]
+    control_plane_subnet_ids: list[pulumi.Output[str]]
     public_subnet_ids: list[pulumi.Output[str]]
     ready: tuple[pulumi.Resource, ...]
 
@@ -52,6 +53,8 @@ class Network(Child):
             self._zones_of_subnets = [zone for zone, ids in plan.subnets_by_zone for _ in ids]
             self.public_subnet_ids = []
             self.ready = ()
+        own = plan.control_plane_subnet_ids if isinstance(plan, ExistingNetwork) else ()
+        self.control_plane_subnet_ids = [pulumi.Output.from_input(id_) for id_ in own] or self.private_subnet_ids
         self.register_outputs(
             {
                 "vpcId": self.vpc_id,

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import floor
 
 import pulumi
 from pulumi_aws import autoscaling, ec2, eks
@@ -186,7 +185,7 @@ class NodeGroup(Component):
                 # A new version of the launch template starts it; no other trigger is needed.
                 strategy="Rolling",
                 preferences=autoscaling.GroupInstanceRefreshPreferencesArgs(
-                    min_healthy_percentage=min_healthy_percentage(plan)
+                    min_healthy_percentage=plan.min_healthy_percentage
                 ),
             ),
             tags=[
@@ -216,18 +215,6 @@ class NodeGroup(Component):
             )
             for key, value in args.autoscaler_tags
         ]
-
-
-def min_healthy_percentage(plan: NodeGroupPlan) -> int:
-    """Return the percentage of the group that stays in service during an instance refresh.
-
-    A number of nodes is converted with the maximum size, so that no smaller size replaces more nodes at once; at 100
-    the refresh takes one node at a time. Source: EC2 Auto Scaling user guide, "Understand the default
-    values for an instance refresh".
-    """
-    if plan.update.max_unavailable_percentage is not None:
-        return 100 - plan.update.max_unavailable_percentage
-    return max(0, 100 - floor(100 * (plan.update.max_unavailable or 1) / plan.sizes.maximum))
 
 
 def _instances(plan: NodeGroupPlan, template: ec2.LaunchTemplate) -> autoscaling.GroupMixedInstancesPolicyArgs:

@@ -1,8 +1,7 @@
-"""Access to a cluster: a kubeconfig without a token, the command for a session, who may have an entry, the AWS CLI."""
+"""Access to a cluster: the command for a session, who may have an entry, the AWS CLI."""
 
 from __future__ import annotations
 
-import json
 import os
 import shlex
 from collections.abc import Sequence
@@ -12,46 +11,9 @@ import pulumi_aws as aws
 
 from multiarch.aws_cli import require_aws_cli
 from multiarch.errors import StackError
-from multiarch.nodes.model import CLUSTER_TAG, GROUP_TAG, ClusterFacts
+from multiarch.nodes.model import CLUSTER_TAG, GROUP_TAG
 from multiarch.stack.checks.access import check_creator
-from multiarch.stack.identity import AwsIdentity
 from multiarch.stack.load import Stack
-
-
-def kubeconfig(cluster: ClusterFacts, region: str, identity: AwsIdentity) -> str:
-    """Return a kubeconfig as JSON (which is YAML) whose credential plugin requests a token from the AWS CLI.
-
-    The token is ``identity``'s, the same that the AWS provider uses: as an option a profile goes before credentials in
-    the environment, as it does there. Source: EKS user guide, "Connect kubectl to an EKS cluster by creating a
-    kubeconfig file"; AWS CLI reference, eks get-token.
-    """
-    name = cluster.name
-    profile = ["--profile", identity.profile] if identity.profile else []
-    role = ["--role-arn", identity.role_arn] if identity.role_arn else []
-    get_token = ["eks", "get-token", "--cluster-name", name, *role, "--output", "json"]
-    command = {
-        "apiVersion": "client.authentication.k8s.io/v1beta1",
-        "command": "aws",
-        "args": ["--region", region, *profile, *get_token],
-        "interactiveMode": "IfAvailable",
-    }
-    config = {
-        "apiVersion": "v1",
-        "kind": "Config",
-        "clusters": [
-            {
-                "name": name,
-                "cluster": {
-                    "server": cluster.endpoint,
-                    "certificate-authority-data": cluster.certificate_authority,
-                },
-            }
-        ],
-        "users": [{"name": name, "user": {"exec": command}}],
-        "contexts": [{"name": name, "context": {"cluster": name, "user": name}}],
-        "current-context": name,
-    }
-    return json.dumps(config, indent=2, sort_keys=True)
 
 
 def format_aws_auth(role_arns: Sequence[str]) -> str:

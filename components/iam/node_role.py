@@ -89,9 +89,8 @@ class NodeRole(Child):
 
 def attach_node_policies(owner: Component, name: str, role: roles.Role, own: Sequence[str]) -> list[pulumi.Resource]:
     """Attach the policies of AWS that nodes need, by their names, and those of the stack to the role ``name``."""
-    of_aws = {policy: owner.account.managed_policy(policy) for policy in own}
     # Policies of the account may have names of AWS's.
     wanted = {arn.partition(":iam::")[2].replace(":", "-"): arn for arn in owner.naming.iam.node_policies}
     extra = {f"{name}-{each}": arn for each, arn in wanted.items() if each.removeprefix("aws-policy/") not in own}
-    rows = {**{f"{name}-{policy}": arn for policy, arn in of_aws.items()}, **extra}
-    return [each for child, arn in rows.items() for each in roles.attach_managed(owner, child, role, arn)]
+    rows = {**{f"{name}-{policy}": policy for policy in own}, **extra}
+    return [each for child, policy in rows.items() for each in roles.attach_managed(owner, child, role, policy)]

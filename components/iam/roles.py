@@ -39,11 +39,12 @@ def declare_role(owner: Component, name: str, description: str, trust: pulumi.In
     return Role(made, made.arn, made.name)
 
 
-def attach_managed(owner: Component, name: str, role: Role, policy: pulumi.Input[str]) -> list[pulumi.Resource]:
-    """Attach a managed policy, by its ARN; return what was declared, which is nothing for an existing role."""
+def attach_managed(owner: Component, name: str, role: Role, policy: str) -> list[pulumi.Resource]:
+    """Attach a policy that AWS manages, or any by its ARN; return what was declared: nothing for an existing role."""
     if role.existing:
         return []
-    return [iam.RolePolicyAttachment(name, role=role.name, policy_arn=policy, opts=owner.child())]
+    arn = policy if policy.startswith("arn:") else owner.account.managed_policy(policy)
+    return [iam.RolePolicyAttachment(name, role=role.name, policy_arn=arn, opts=owner.child())]
 
 
 def give_inline(

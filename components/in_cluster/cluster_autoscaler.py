@@ -55,7 +55,7 @@ class Priorities(ChildInCluster):
         manifest = {
             "apiVersion": "v1",
             "kind": "ConfigMap",
-            "metadata": {"name": CONFIG_MAP, "namespace": NAMESPACE},
+            "metadata": {"name": CONFIG_MAP, "namespace": plan.namespace},
             "data": {CONFIG_KEY: format_priorities(plan.priorities, with_others=True)},
         }
         self.declare_object(PRIORITIES, manifest)

@@ -196,14 +196,6 @@ class PlatformArgs(TypedDict):
     """What EKS does at the end of standard support. STANDARD: upgrade the cluster to the next minor version. EXTENDED:
     keep it, at six times the price per cluster hour. Default: EKS's, which is EXTENDED. One of STANDARD, EXTENDED.
     """
-    zonalShift: NotRequired[bool]
-    """Let Amazon Application Recovery Controller move the cluster's traffic away from an impaired zone, by your
-    command or, with zonal autoshift, by AWS's. Default: EKS's, which is off.
-    """
-    controlPlaneTier: NotRequired[str]
-    """The scaling tier of the control plane. `standard` scales with the load; the others are provisioned capacity at a
-    higher price. Default: EKS's, which is standard. One of standard, tier-xl, tier-2xl, tier-4xl, tier-8xl.
-    """
     nodeRepair: NotRequired[bool]
     """Let EKS replace or reboot nodes of managed groups that stay unhealthy. Without the add-on
     eks-node-monitoring-agent it sees the kubelet's conditions only. Default: EKS's, which is off.
@@ -211,7 +203,7 @@ class PlatformArgs(TypedDict):
     cluster: NotRequired[ExistingClusterSettings]
     """An EKS cluster that is there already. Default: a new one. The keys that describe a new cluster (clusterName,
     network, apiEndpoint, secretsEncryption, logging, access, addons, deletionProtection, storageClass,
-    upgradePolicy, zonalShift, controlPlaneTier) are then rejected.
+    upgradePolicy) are then rejected.
     """
     network: NotRequired[NetworkSettings]
     """A new or an existing VPC."""
@@ -247,6 +239,11 @@ class PlatformArgs(TypedDict):
     """A CronJob that moves pods that could run on arm64 off amd64 nodes."""
     charts: NotRequired[ChartsSettings]
     """Where the Helm charts of the autoscalers and of the node termination handler come from."""
+    acknowledge: NotRequired[dict[str, str]]
+    """Warnings that the team has decided about: a rule's name, and the reason. They are shown with it and no longer
+    count (`stack check --strict`). Errors can't be acknowledged; an entry that no warning needs is a warning
+    itself.
+    """
     deletionProtection: NotRequired[bool]
     """Do not delete the cluster until this is false. Default: true in production (prod, production, live), false
     elsewhere.
@@ -298,7 +295,9 @@ class AddonSettings(TypedDict):
     """
 
 class AddonsSettings(TypedDict):
-    """The add-ons that a cluster needs; all are on by default."""
+    """The add-ons that a cluster needs, which are on by default, and more."""
+    extra: NotRequired[dict[str, ExtraAddonSettings]]
+    """More EKS add-ons, by name: any that `aws eks describe-addon-versions` lists."""
     vpcCni: NotRequired[VpcCniAddonSettings]
     """Pod networking (vpc-cni)."""
     kubeProxy: NotRequired[AddonSettings]
@@ -543,6 +542,10 @@ class ClusterAutoscalerSettings(TypedDict):
     """The existing cluster has one already. The stack then adds its priorities and the tags of the node groups; its
     owner sets the flags that `multiarch stack explain` shows. Default: false.
     """
+    namespace: NotRequired[str]
+    """The namespace of an installed autoscaler, its flag `--namespace`: there it reads its priorities. Default:
+    kube-system.
+    """
     priorities: NotRequired[dict[str, int]]
     """Priorities of single groups, by name, where the order of capacities is not enough. The higher wins; 1 or more."""
     scaleDownUnneededMinutes: NotRequired[int]
@@ -600,6 +603,35 @@ class ExistingClusterSettings(TypedDict):
     """Whether the Pod Identity agent is installed. Pods that need an IAM role get it through the agent. Default:
     false.
     """
+
+class ExtraAddonSettings(TypedDict):
+    """Any EKS add-on, by the name that EKS gives it."""
+    enabled: NotRequired[bool]
+    """Install it. Default: true."""
+    version: NotRequired[str]
+    """An exact version such as `v1.12.4-eksbuild.1`. `multiarch stack pin` writes it. Default: EKS's default for the
+    cluster's version.
+    """
+    beforeNodes: NotRequired[bool]
+    """Install it before the nodes, as an add-on that they need to become ready. Its pods must all be of DaemonSets.
+    Default: false.
+    """
+    configurationValues: NotRequired[dict[str, Any]]
+    """The add-on's configuration. `multiarch stack pin` fetches AWS's schema of it, by which it is then checked. The
+    stack's arm64 taint is tolerated without being written here, if where the add-on takes tolerations is known.
+    """
+    policies: NotRequired[list[str]]
+    """ARNs of IAM policies of the role that its pods get by Pod Identity. Default: AWS's own for a few add-ons
+    (aws-efs-csi-driver, amazon-cloudwatch-observability), otherwise none. `[]` is no policy.
+    """
+    statements: NotRequired[list[PolicyStatementSettings]]
+    """Statements of that role's own policy."""
+    serviceAccount: NotRequired[str]
+    """The service account of the pods that get the role. Default: known for a few add-ons; `multiarch stack pin`
+    writes it for the others.
+    """
+    namespace: NotRequired[str]
+    """The namespace in which EKS installs the add-on, where it gets a role. Default: as for serviceAccount."""
 
 class FlowLogsSettings(TypedDict):
     """Flow logs of a new VPC, in an encrypted CloudWatch log group."""
@@ -818,11 +850,17 @@ class NetworkSettings(TypedDict):
     flowLogs: NotRequired[FlowLogsSettings]
     """Log the traffic of the new VPC, for example `{traffic: REJECT}`. Default: no flow logs."""
     vpcId: NotRequired[str]
-    """An existing VPC. Then `privateSubnetIds` is needed too, and cidr, zones, nat, endpoints and flowLogs are not
-    allowed.
+    """An existing VPC. Then `privateSubnets` or `privateSubnetIds` is needed too, and cidr, zones, nat, endpoints and
+    flowLogs are not allowed.
+    """
+    privateSubnets: NotRequired[dict[str, list[str]]]
+    """The existing subnets that nodes and the control plane's network interfaces use: lists of IDs by zone, two zones
+    at least. Node groups may then have `zones` and `onePerZone`.
     """
     privateSubnetIds: NotRequired[list[str]]
-    """The existing subnets that nodes and the control plane's network interfaces use; two zones at least."""
+    """The same as a list of IDs. The zones then have no names here."""
+    controlPlaneSubnetIds: NotRequired[list[str]]
+    """Subnets for the control plane's network interfaces alone, in two zones at least. Default: those of nodes."""
     serviceCidr: NotRequired[str]
     """IPv4 CIDR block of Kubernetes Services, /12 to /24 of a private CIDR block, apart from the VPC's. Default:
     172.20.0.0/16.
@@ -974,6 +1012,15 @@ class PodTolerationSettings(TypedDict):
     """The taint's effect; empty for every effect. One of , NoSchedule, PreferNoSchedule, NoExecute."""
     tolerationSeconds: NotRequired[int]
     """How long a pod stays on a node with a taint of the effect NoExecute."""
+
+class PolicyStatementSettings(TypedDict):
+    """One statement of an IAM policy. It allows its actions."""
+    actions: list[str]
+    """Actions, such as `s3:GetObject` or `s3:List*`."""
+    resources: list[str]
+    """ARNs, possibly with `*`."""
+    conditions: NotRequired[dict[str, dict[str, Any]]]
+    """Conditions of IAM: operator, key, and a value or a list of values."""
 
 class PullSecretReferenceSettings(TypedDict):
     """A Secret to pull images with."""

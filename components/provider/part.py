@@ -42,7 +42,8 @@ class Part(Component):
         """Register the component, whose arguments are accepted, and show what they warn about."""
         super().__init__(name, naming, opts, module="index")
         for warning in merge_warnings(warnings):
-            pulumi.log.warn(described(warning), self)
+            tell = pulumi.log.info if warning.acknowledged else pulumi.log.warn
+            tell(described(warning), self)
 
     def reach(self, cluster: ControllerCluster, name: str, charts: Charts) -> InCluster:
         """Reach the Kubernetes API of a cluster that is there already."""

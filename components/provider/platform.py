@@ -66,7 +66,7 @@ class Platform(Part):
         super().__init__(name, plan.warnings, opts)
         with accepting(component):
             reject_creator_in_access(stack, plan.cluster.name, pulumi.InvokeOptions(parent=self))
-        made = platform.Platform(name, platform.PlatformArgs(plan), self.child())
+        made = platform.Platform(name, platform.PlatformArgs(plan, look_ahead=True), self.child())
         self.cluster_name = made.control_plane.name
         self.kubernetes_version = made.control_plane.version
         self.endpoint = made.control_plane.endpoint

@@ -141,12 +141,7 @@ async def _settle() -> None:
 
     The SDK waits for all that is open after each thing that is done, which takes time by the square of the resources.
     """
-    while others := {task for task in asyncio.all_tasks() - {asyncio.current_task()} if not _serves(task)}:
+    while others := asyncio.all_tasks() - {asyncio.current_task()}:
         done, _ = await asyncio.wait(others, return_when=asyncio.FIRST_EXCEPTION)
         if any(task.cancelled() or task.exception() for task in done):
             return
-
-
-def _serves(task: asyncio.Task[object]) -> bool:
-    """Return whether a task is of the SDK's server for transforms, which ends with the program."""
-    return getattr(task.get_coro(), "__qualname__", "").startswith("AioServer.")

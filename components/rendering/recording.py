@@ -6,9 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from threading import Lock
 
-import grpc
 from pulumi.runtime.mocks import MockCallArgs, MockMonitor, MockResourceArgs, Mocks
-from pulumi.runtime.proto import callback_pb2, callback_pb2_grpc, resource_pb2
+from pulumi.runtime.proto import resource_pb2
 from pulumi.runtime.settings import get_project, get_stack
 
 from multiarch.facts.unknown_values import UNKNOWN_TEXT
@@ -104,7 +103,7 @@ class Recorder(MockMonitor):
             response.object.CopyFrom(request.object)
         response.object.update(marked_values.outputs(request.type, request.name, inputs, self._where))
         if request.type == _CLUSTER_TYPE:
-            response.object.update({"eksCluster": self._cluster(urn, request, inputs)})
+            response.object.update({"eksCluster": self._cluster(urn, request.name, inputs)})
         return response
 
     def ReadResource(  # noqa: N802  (the protocol's name)
@@ -137,28 +136,11 @@ class Recorder(MockMonitor):
         getattr(response, "return").update(found)
         return response
 
-    def _cluster(self, urn: str, request: resource_pb2.RegisterResourceRequest, inputs: Properties) -> dict[str, Json]:
-        """Return the remote component's EKS cluster, as a reference that the SDK resolves by ``getResource``.
-
-        What transforms set on it, beyond the component's own arguments, is recorded as its inputs.
-        """
-        name = f"{request.name}-eksCluster"
-        child = self.make_urn(urn, _EKS_CLUSTER_TYPE, name)
-        self._clusters[child] = marked_values.cluster(request.name, inputs, self._where)
-        if added := [properties(_ask(each, name)) for each in request.transforms]:
-            merged = {key: value for each in added for key, value in each.items()}
-            self._recorded[child] = Recorded(child, _EKS_CLUSTER_TYPE, name, urn, True, merged, (), ())  # noqa: FBT003  (a field)
+    def _cluster(self, urn: str, name: str, inputs: Properties) -> dict[str, Json]:
+        """Return the remote component's EKS cluster, as a reference that the SDK resolves by ``getResource``."""
+        child = self.make_urn(urn, _EKS_CLUSTER_TYPE, f"{name}-eksCluster")
+        self._clusters[child] = marked_values.cluster(name, inputs, self._where)
         return {_SIGNATURE: _RESOURCE_REFERENCE, "urn": child, "id": child, "packageVersion": ""}
-
-
-def _ask(callback: callback_pb2.Callback, name: str) -> object:
-    """Return what a transform makes of an EKS cluster without inputs, as the engine calls it."""
-    asked = resource_pb2.TransformRequest(type=_EKS_CLUSTER_TYPE, name=name, custom=True)
-    with grpc.insecure_channel(callback.target) as channel:
-        answer = callback_pb2_grpc.CallbacksStub(channel).Invoke(
-            callback_pb2.CallbackInvokeRequest(token=callback.token, request=asked.SerializeToString())
-        )
-    return resource_pb2.TransformResponse.FromString(answer.response).properties
 
 
 class DuplicateResourceError(Exception):

@@ -9,6 +9,7 @@ from dataclasses import replace
 from multiarch.audit.daemonset_model import Container, DaemonSet
 from multiarch.errors import UnknownFactError
 from multiarch.facts.addon_daemon_sets import NAMESPACE, TERMINATION_HANDLER, AddOnDaemon, list_daemons
+from multiarch.facts.addons import is_before
 from multiarch.facts.architectures import Architecture
 from multiarch.images.model import Judgement, Verdict
 from multiarch.kubernetes.source import LoadedObject, add_object_source
@@ -72,25 +73,30 @@ def add_on_daemon_sets(add_ons: Iterable[AddonPlan]) -> tuple[DaemonSet, ...]:
             daemons = list_daemons(add_on.name)
         except UnknownFactError:
             doubt = "the tolerations and node selectors of this add-on's DaemonSets are unknown"
-            found.append(DaemonSet(NAMESPACE, f"({add_on.name})", PodSpec(), (), add_on=add_on.name, doubt=doubt))
+            namespace = add_on.namespace or "?"
+            found.append(DaemonSet(namespace, f"({add_on.name})", PodSpec(), (), add_on=add_on.name, doubt=doubt))
             continue
         found += [
-            replace(_published(daemon, f"add-on {add_on.name}"), add_on=add_on.name, doubt=_doubt(add_on, daemon))
+            replace(
+                _published(daemon, f"add-on {add_on.name}", add_on.namespace),
+                add_on=add_on.name,
+                doubt=_doubt(add_on, daemon),
+            )
             for daemon in daemons
         ]
     return tuple(found)
 
 
-def _published(daemon: AddOnDaemon, owner: str) -> DaemonSet:
+def _published(daemon: AddOnDaemon, owner: str, namespace: str = NAMESPACE) -> DaemonSet:
     written = {
         "apiVersion": "apps/v1",
         "kind": DAEMON_SET,
-        "metadata": {"name": daemon.name, "namespace": NAMESPACE},
+        "metadata": {"name": daemon.name, "namespace": namespace},
         "spec": {"template": {"spec": daemon.pod_spec}},
     }
     (workload,) = (each for each in read_workloads([written]) if isinstance(each, Workload))
     return DaemonSet(
-        NAMESPACE,
+        namespace,
         daemon.name,
         workload.spec,
         tuple(
@@ -112,7 +118,9 @@ def _judgements(daemon: AddOnDaemon) -> tuple[Judgement, ...]:
 
 
 def _doubt(add_on: AddonPlan, daemon: AddOnDaemon) -> str:
-    """Return why what AWS publishes may not apply to this add-on: its configuration."""
+    """Return why what AWS publishes may not apply to this add-on: its version, or its configuration."""
+    if daemon.since and is_before(add_on.version, daemon.since):
+        return f"it is {add_on.version}, and what is known is of v{'.'.join(map(str, daemon.since))} and later"
     configured = json.loads(add_on.configuration) if add_on.configuration else {}
     other = sorted(set(configured) - daemon.harmless)
     return f"its configuration sets {', '.join(other)}, which may change where it runs" if other else ""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 
 from multiarch.autoscaling.model import AutoModePlan, Capacity, NodeClassPlan
@@ -19,7 +18,7 @@ from multiarch.schema.autoscaling import AutoMode
 
 PATH: KeyPath = (*ROOT, "autoMode")
 # Tags that Auto Mode writes itself. Source: EKS user guide, "Create a Node Class for Amazon EKS".
-_OWN_TAG = re.compile(
+_OWN_TAG = (
     r"eks:(?:eks-cluster-name|kubernetes-node-(?:class|pool)-name)|kubernetes\.io/cluster/.*|"
     r"karpenter\.sh/(?:provisioner-name|nodepool|nodeclaim|managed-by)|eks\.amazonaws\.com/nodeclass"
 )

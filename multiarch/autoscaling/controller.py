@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import re
 from collections.abc import Sequence
 
 from multiarch.autoscaling.image import plan_image
@@ -29,7 +28,7 @@ REPLICAS = 2
 """Controller replicas, one of them the leader, on different nodes."""
 _LONGEST_QUEUE = 80
 # Tags that Karpenter writes itself; its CRD rejects them.
-_KARPENTER_TAG = re.compile(
+_KARPENTER_TAG = (
     r"eks:eks-cluster-name|kubernetes\.io/cluster.*|karpenter\.sh/node(?:pool|claim)|karpenter\.k8s\.aws/ec2nodeclass"
 )
 

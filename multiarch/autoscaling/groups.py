@@ -69,6 +69,7 @@ def plan_cluster_autoscaler(
         scale_up_delay_seconds=SCALE_UP_DELAY if cordoned else 0,
         not_balanced=list_joined_priorities(groups, {row.group: row.priority for row in priorities}),
         installed=settings.installed,
+        namespace=settings.namespace,
     )
 
 

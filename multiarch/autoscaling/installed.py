@@ -33,6 +33,9 @@ def check_installed(settings: Autoscaling, context: ClusterContext, report: Prob
     for autoscaler, key, section in sections:
         path: KeyPath = (*ROOT, key)
         if not section.installed:
+            if "namespace" in section.written:
+                message = f"the stack installs {autoscaler} in kube-system."
+                report("nothing-installed", (*path, "namespace"), message)
             continue
         if not context.existing:
             report("nothing-installed", (*path, "installed"), f"the cluster is new, and has no {autoscaler} yet.")

@@ -83,6 +83,7 @@ class ClusterAutoscalerPlan:
     priority), and the autoscaler ignores new pods for ``scale_up_delay_seconds`` (``--new-pod-scale-up-delay``), so
     that the new one comes first; 0 otherwise. ``not_balanced``: pairs of similar groups with different priorities,
     which balancing would join. ``installed``: the cluster has the autoscaler, which also manages groups of others.
+    ``namespace`` is that in which it reads its priorities.
     """
 
     chart_version: str
@@ -95,6 +96,7 @@ class ClusterAutoscalerPlan:
     scale_up_delay_seconds: int = 0
     not_balanced: tuple[tuple[str, str], ...] = ()
     installed: bool = False
+    namespace: str = "kube-system"
 
     @property
     def balance_similar(self) -> bool:

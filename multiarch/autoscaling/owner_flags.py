@@ -7,13 +7,15 @@ Source: autoscaler, ``cluster-autoscaler/FAQ.md`` ("What are the parameters to C
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 from multiarch.autoscaling.expander import CONFIG_MAP
 from multiarch.autoscaling.model import ClusterAutoscalerPlan
 from multiarch.autoscaling.tags import ENABLED_TAG, get_cluster_tag
 
-NAMESPACE = "kube-system"
-"""Where the stack puts the priorities, and the default of ``--namespace``."""
+_NAMESPACE = "kube-system"
+"""The default of ``--namespace``."""
+_PROGRAM = "cluster-autoscaler"
 _TRUE = frozenset({"", "true", "1", "t", "T", "TRUE", "True"})
 """What Go's flags read as true; a flag without a value is."""
 
@@ -22,7 +24,7 @@ def list_owner_flags(plan: ClusterAutoscalerPlan, cluster: str) -> tuple[str, ..
     """Return the flags that the autoscaler needs for the stack's priorities and groups."""
     return (
         "--expander=priority,least-waste",
-        f"--namespace={NAMESPACE}",
+        f"--namespace={plan.namespace}",
         f"--node-group-auto-discovery=asg:tag={ENABLED_TAG},{get_cluster_tag(cluster)}",
         *(() if plan.balance_similar else ("--balance-similar-node-groups=false",)),
     )
@@ -38,15 +40,31 @@ def _read_flags(arguments: Sequence[str]) -> Mapping[str, list[str]]:
     return flags
 
 
+def _get_namespace(flags: Mapping[str, Sequence[str]]) -> str:
+    return flags.get("namespace", [_NAMESPACE])[-1]
+
+
+def list_arguments(deployment: Mapping[str, Any]) -> Iterator[Sequence[str]]:
+    """Yield the arguments of each container of a Deployment that runs the cluster autoscaler."""
+    for container in deployment["spec"]["template"]["spec"].get("containers") or ():
+        words = [str(each) for key in ("command", "args") for each in container.get(key) or ()]
+        if words and words[0].rpartition("/")[2] == _PROGRAM:
+            yield words[1:]
+
+
+def read_namespace(arguments: Sequence[str]) -> str:
+    """Return the namespace in which an autoscaler with these arguments reads its priorities."""
+    return _get_namespace(_read_flags(arguments))
+
+
 def find_wrong_flags(arguments: Sequence[str], plan: ClusterAutoscalerPlan, cluster: str) -> Iterator[str]:
     """Yield a sentence for each flag of a running autoscaler with which the stack's settings have no effect."""
     flags = _read_flags(arguments)
     expander = flags.get("expander", ["not set"])[-1]
     if expander.split(",")[0] != "priority":
         yield f"--expander is {expander}: it does not try priority first, and the order of the stack has no effect"
-    namespace = flags.get("namespace", [NAMESPACE])[-1]
-    if namespace != NAMESPACE:
-        yield f"--namespace is {namespace}: it does not read the ConfigMap {CONFIG_MAP} in {NAMESPACE}"
+    if (namespace := _get_namespace(flags)) != plan.namespace:
+        yield f"--namespace is {namespace}: it does not read the ConfigMap {CONFIG_MAP} in {plan.namespace}"
     found = flags.get("node-group-auto-discovery", [])
     own = {ENABLED_TAG, get_cluster_tag(cluster)}
     # A key may be followed by the value that the tag must have.

@@ -9,7 +9,7 @@ from multiarch.autoscaling import quiet_hours, selection, syntax
 from multiarch.autoscaling.model import Capacity, Requirement
 from multiarch.autoscaling.spec import PoolSpec
 from multiarch.errors import UnknownFactError
-from multiarch.facts.instance_types import get_instance_type, list_instance_types
+from multiarch.facts.instance_types import get_instance_type
 from multiarch.facts.labels import KARPENTER_DOMAINS, is_in_domains
 from multiarch.facts.limits import NameKind, check_name
 from multiarch.facts.partitions import find_zone_region
@@ -42,10 +42,10 @@ def check_pool(spec: PoolSpec, order: Sequence[Capacity], context: ClusterContex
     _check_quiet_hours(spec, report)
 
 
-def check_tags(context: ClusterContext, own: re.Pattern[str], who: str, report: ProblemReport) -> None:
-    """Reject tags of the stack that ``who`` writes onto its nodes itself."""
+def check_tags(context: ClusterContext, own: str, who: str, report: ProblemReport) -> None:
+    """Reject tags of the stack that ``who`` writes onto its nodes itself; ``own`` is the pattern of their keys."""
     for key, _ in context.tags:
-        if own.fullmatch(key):
+        if re.fullmatch(own, key):
             report("karpenter-tag", ("tags", key), f"{who} sets the tag {key} itself and rejects it in a node class.")
 
 
@@ -79,10 +79,8 @@ def parse_taints(spec: PoolSpec) -> list[Taint]:
 
 def is_unsatisfiable(requirement: Requirement) -> bool:
     """Return whether no instance type has any of a requirement's values, which :func:`check_pool` reports."""
-    known = {
-        value for each in list_instance_types().values() for value in selection.list_label_values(each, requirement.key)
-    }
-    return requirement.operator == "In" and not known & set(requirement.values)
+    known = selection.list_known_values(requirement.key)
+    return requirement.operator == "In" and known.isdisjoint(requirement.values)
 
 
 def _check_name(spec: PoolSpec, report: ProblemReport) -> None:
@@ -136,7 +134,7 @@ def _check_selection(spec: PoolSpec, report: ProblemReport) -> None:
     ):
         if not names:
             continue
-        known = {value for each in list_instance_types().values() for value in selection.list_label_values(each, label)}
+        known = selection.list_known_values(label)
         for index, name in enumerate(names):
             if name not in known:
                 report(

@@ -12,7 +12,7 @@ from functools import cache
 from types import MappingProxyType
 
 from multiarch.autoscaling.model import Requirement
-from multiarch.facts.instance_types import InstanceType
+from multiarch.facts.instance_types import InstanceType, list_instance_types
 from multiarch.facts.labels import ARCHITECTURE, INSTANCE_TYPE, KARPENTER_CAPACITY_TYPE, OPERATING_SYSTEM, ZONE
 
 _AWS = "karpenter.k8s.aws/"
@@ -64,6 +64,12 @@ def list_label_values(instance: InstanceType, key: str) -> tuple[str, ...]:
     """
     known = _to_karpenter(key)
     return _VALUES[known](instance) if known in _VALUES else ()
+
+
+@cache  # the pools of a stack are checked one by one
+def list_known_values(key: str) -> frozenset[str]:
+    """Return the values that the nodes of any known type can have for a label; none for another label."""
+    return frozenset(value for each in list_instance_types().values() for value in list_label_values(each, key))
 
 
 @cache  # a simulation needs those of all types of each NodePool

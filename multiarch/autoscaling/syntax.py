@@ -21,10 +21,9 @@ _QUANTITY = re.compile(r"(?=.*[1-9])[0-9]+(?:\.[0-9]+)?(?:[KMGTPE]i|[kMGTPE])?",
 
 def _form(pattern: str, fault: str) -> Callable[[str], str | None]:
     """Make a check of strings that match ``pattern``; a duration is not too long for Go."""
-    compiled = re.compile(pattern, re.ASCII)
 
     def check(text: str) -> str | None:
-        good = compiled.fullmatch(text) and parse_seconds(text) <= _LONGEST_SECONDS
+        good = re.fullmatch(pattern, text, re.ASCII) and parse_seconds(text) <= _LONGEST_SECONDS
         return None if good else f"{text!r} {fault}"
 
     return check

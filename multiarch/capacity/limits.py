@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from multiarch.autoscaling.model import Autoscaler
 from multiarch.capacity.failures import After, Before, list_unavailable, loses_karpenter, place_again
 from multiarch.capacity.model import CapacityFailure
-from multiarch.capacity.workloads import ImageSupport, Replicas, WorkloadName, get_pod_key
+from multiarch.capacity.workloads import SPREAD, ImageSupport, Replicas, WorkloadName, get_pod_key
 from multiarch.facts.architectures import Architecture
 from multiarch.facts.instance_types import list_instance_types
 from multiarch.facts.labels import ZONE
@@ -248,7 +248,8 @@ def _of_lost_pods(failure: CapacityFailure, bare: int, staying: int, held: int, 
         limit = f"{held} pod{'s' * (held > 1)} with volumes in zone {' and '.join(failure.zones)}"
         anywhere = "keep its data in volumes that every zone can attach, such as EFS, or replicate it"
         spread = (
-            f"spread its pods, and so its new volumes, over zones: topologySpreadConstraints with topologyKey {ZONE}"
+            f"spread new replicas over zones: {SPREAD} ScheduleAnyway; volumes that exist stay in their zone, and "
+            "DoNotSchedule could keep their pods pending"
         )
         yield Explanation(limit, spread if held > even else anywhere)
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 
 from multiarch.capacity.failures import Before
 from multiarch.capacity.model import FailureResult
 from multiarch.capacity.waiting import describe_waits
-from multiarch.capacity.workloads import Replicas, claims_volumes
+from multiarch.capacity.workloads import SPREAD, Replicas, claims_volumes, get_pod_key
 from multiarch.facts.architectures import Architecture
+from multiarch.facts.labels import ZONE
 from multiarch.prices.model import RegionPrices
 from multiarch.scheduling.fit import list_unmodelled
 from multiarch.simulate.supply import Supply
@@ -71,6 +72,7 @@ def list_warnings(
                 f"{result.namespace} {result.name}: {result.pending} of {result.replicas} pods get no node even when "
                 f"nothing fails: {result.limit}."
             )
+    yield from _about_zones(before, workloads, supply)
     yield from _about_images(before, workloads, supply)
     by_note: dict[str, list[Replicas]] = {}
     for workload in workloads:
@@ -83,6 +85,31 @@ def list_warnings(
         yield f"{name_workloads(unknown)}: the PriorityClass {names} is not in the manifests; its priority counts as 0."
     for note, found in by_note.items():
         yield f"{name_workloads(found)}: not checked: {note}."
+
+
+def _about_zones(before: Before, workloads: Sequence[Replicas], supply: Supply) -> Iterator[str]:
+    """Yield workloads that one zone takes as a whole, though their pods could be in several.
+
+    Those with volumes are advised where a failure holds them.
+    """
+    zones: dict[Hashable, set[str | None]] = {}
+    for node in before.settled.nodes:
+        for pod in node.pods:
+            zones.setdefault(get_pod_key(pod), set()).add(node.zone)
+    together: dict[str, list[Replicas]] = {}
+    for workload in workloads:
+        spec, where = workload.pods[0].spec, zones.get(get_pod_key(workload.pods[0]), set())
+        (only, *others) = sorted(zone or "" for zone in where) or [""]
+        if not only or others or len(workload.pods) == 1 or workload.batch or workload.bare:
+            continue
+        held = before.zonal_volumes and claims_volumes(spec)
+        if not held and not any(each.topology_key == ZONE for each in spec.spread) and len(supply.zones(spec)) > 1:
+            together.setdefault(only, []).append(workload)
+    for zone, found in sorted(together.items()):
+        yield (
+            f"{name_workloads(found)}: all pods are in zone {zone}. Spread them by {SPREAD} DoNotSchedule, or "
+            "ScheduleAnyway as a preference: `multiarch workload patch --manifests FILE --spread-zones DoNotSchedule`."
+        )
 
 
 def _about_images(before: Before, workloads: Sequence[Replicas], supply: Supply) -> Iterator[str]:

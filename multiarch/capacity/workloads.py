@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from multiarch.facts.architectures import Architecture
-from multiarch.facts.labels import ARCHITECTURE
+from multiarch.facts.labels import ARCHITECTURE, ZONE
 from multiarch.facts.taints import Effect, Taint
 from multiarch.manifests.selectors import Expression, Operator
 from multiarch.scheduling.affinity import Term
@@ -16,6 +16,8 @@ from multiarch.scheduling.pods import VOLUME_CLAIMS, Pod
 
 UNREACHABLE = Taint("node.kubernetes.io/unreachable", "", Effect.NO_EXECUTE)
 """The taint of a node that no longer reports to the API server."""
+SPREAD = f"topologySpreadConstraints with topologyKey {ZONE} and whenUnsatisfiable"
+"""What spreads pods over zones, up to its last value."""
 _CLAIM = "persistentVolumeClaim"
 _BATCH = ("Job", "CronJob")
 _NODE = "Node"

@@ -26,7 +26,7 @@ _VERBS: dict[str, tuple[str, dict[str, _Verb]]] = {
     "stack": (
         "Write, check, explain, render and pin stacks.",
         {"new": ("new", "new", "HELP"), "list": ("check", "list_stacks", "LIST")}
-        | _list_verbs("check", "explain", "render", "affected", "pin", "access", "schema"),
+        | _list_verbs("check", "diff", "explain", "render", "affected", "pin", "access", "schema"),
     ),
     "image": ("Inspect one image: its platforms and its binaries.", _list_verbs("inspect", "verify")),
     "workload": ("Change which nodes the pods of manifests may use.", _list_verbs("patch")),

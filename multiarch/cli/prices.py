@@ -20,7 +20,7 @@ from multiarch.facts.instance_types import get_instance_type
 from multiarch.facts.partitions import find_partition
 from multiarch.prices import fetch as fetching
 from multiarch.prices import file as files
-from multiarch.prices.model import Amount, PriceList, RegionPrices, UnknownPrice
+from multiarch.prices.model import Amount, NetworkItem, PriceList, RegionPrices, UnknownPrice
 
 FETCH = """Fetch AWS's prices of regions into a file.
 
@@ -193,7 +193,7 @@ def _others(prices: RegionPrices) -> dict[str, Amount]:
     return {
         "EKS cluster, standard support, per hour": prices.cluster_hour(extended=False),
         "EKS cluster, extended support, per hour": prices.cluster_hour(extended=True),
-        "NAT gateway, per hour": prices.nat_gateway_hour(),
+        **{f"{item}, per hour": prices.network_hour(item) for item in NetworkItem},
     }
 
 

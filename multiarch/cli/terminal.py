@@ -16,7 +16,8 @@ from multiarch.rules import Severity
 
 Progress = Callable[[int, int], None]
 """Takes how much is done, and how much there is."""
-_COLORS = {Severity.ERROR: 31, Severity.WARNING: 33}
+_ACKNOWLEDGED = "note"
+_COLORS = {Severity.ERROR: 31, Severity.WARNING: 33, _ACKNOWLEDGED: 2}
 
 
 def print_message(text: str) -> None:
@@ -44,7 +45,7 @@ def show_problems(problems: Iterable[Problem]) -> None:
     One per line; a terminal gets lines that are broken between words.
     """
     for problem in merge_warnings(problems):
-        _say_marked(problem.severity, f"{problem} [{problem.rule}]")
+        _say_marked(_ACKNOWLEDGED if problem.acknowledged else problem.severity, f"{problem} [{problem.rule}]")
 
 
 @contextmanager
@@ -69,12 +70,17 @@ def show_progress(what: str, *, in_bytes: bool = False) -> Iterator[Progress]:
         yield step
 
 
-def _say_marked(severity: Severity, text: str) -> None:
-    mark, terminal = str(severity), sys.stderr.isatty()
+def _say_marked(mark: str, text: str) -> None:
+    """Print a message behind its mark; what is acknowledged is dim as a whole."""
+    terminal = sys.stderr.isatty()
     lines = [f"{mark}: {escape_terminal(make_runnable(text))}"]
     if terminal and len(lines[0]) > (room := count_columns(sys.stderr)):
         lines = list(wrap_lines(lines[0], room, others="  "))
     if terminal and "NO_COLOR" not in os.environ:
-        lines[0] = lines[0].replace(mark, f"\x1b[{_COLORS[severity]}m{mark}\x1b[0m", 1)
+        start, end = f"\x1b[{_COLORS[mark]}m", "\x1b[0m"
+        if mark == _ACKNOWLEDGED:
+            lines = [f"{start}{line}{end}" for line in lines]
+        else:
+            lines[0] = lines[0].replace(mark, f"{start}{mark}{end}", 1)
     for line in lines:
         typer.echo(line, err=True)

@@ -1,4 +1,4 @@
-"""What node groups, control planes and NAT gateways cost in a month: reviews and ``multiarch cost`` count the same.
+"""What node groups, control planes and networks cost in a month: reviews and ``multiarch cost`` count the same.
 
 Without what :data:`OMITTED` names.
 """
@@ -13,10 +13,10 @@ from multiarch.errors import UnknownFactError
 from multiarch.facts import kubernetes
 from multiarch.nodes.model import CapacityType, NodeGroupPlan
 from multiarch.prices.amounts import average_amounts, compute_month, sum_amounts
-from multiarch.prices.model import STALE_AFTER, Amount, RegionPrices, UnknownPrice
+from multiarch.prices.model import STALE_AFTER, Amount, NetworkItem, RegionPrices, UnknownPrice
 from multiarch.stack.model import ExistingNetwork, Nat, Plan
 
-OMITTED = "without endpoints, public IPv4 addresses, KMS keys, volumes, traffic, discounts and taxes"
+OMITTED = "without KMS keys, volumes, traffic, discounts and taxes"
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,13 +67,8 @@ class Pricing:
         """Return what a number of nodes cost in a month."""
         return compute_month(nodes, self.hour(capacity))
 
-    def control_plane(self, version: str, scaling_tier: str | None = None) -> tuple[Amount, str]:
-        """Return the price of an EKS cluster in its version's present support tier, and the tier if it has a price.
-
-        ``scaling_tier`` is that of provisioned capacity, None or ``standard`` without.
-        """
-        if scaling_tier not in {None, "standard"}:
-            return UnknownPrice(f"control plane: the prices are without the scaling tier {scaling_tier}"), ""
+    def control_plane(self, version: str) -> tuple[Amount, str]:
+        """Return the price of an EKS cluster in its version's present support tier, and the tier if it has a price."""
         try:
             tier = kubernetes.get_support_status(version, self.today).tier
         except UnknownFactError as error:
@@ -86,9 +81,9 @@ class Pricing:
         monthly = self._other(1, lambda prices: prices.cluster_hour(extended=tier == "extended"))
         return monthly, f"{tier} support"
 
-    def nat_gateways(self, number: int) -> Amount:
-        """Return what NAT gateways cost without the data that they process."""
-        return self._other(number, RegionPrices.nat_gateway_hour)
+    def network(self, item: NetworkItem, number: int) -> Amount:
+        """Return what a number of one item of a network cost, without traffic."""
+        return self._other(number, lambda prices: prices.network_hour(item))
 
     def _other(self, number: int, hour: Callable[[RegionPrices], Amount]) -> Amount:
         return compute_month(number, self.prices if isinstance(self.prices, UnknownPrice) else hour(self.prices))
@@ -120,9 +115,16 @@ def get_capacity(plan: Plan, group: NodeGroupPlan) -> PricedCapacity:
     return PricedCapacity(names, group.capacity_type, list_zones(plan, group.name))
 
 
-def count_nat_gateways(plan: Plan) -> int:
-    """Return the number of NAT gateways that a stack makes."""
+def count_network_items(plan: Plan) -> dict[NetworkItem, int]:
+    """Return how many of each item a stack's own network has, without those that it has none of."""
     network = plan.network
-    if isinstance(network, ExistingNetwork) or network.nat is Nat.NONE:
-        return 0
-    return 1 if network.nat is Nat.SINGLE else network.zone_count
+    if isinstance(network, ExistingNetwork):
+        return {}
+    gateways = {Nat.NONE: 0, Nat.SINGLE: 1}.get(network.nat, network.zone_count)
+    counts = {
+        NetworkItem.NAT_GATEWAY: gateways,
+        NetworkItem.INTERFACE_ENDPOINT: network.interface_endpoints * network.zone_count,
+        # Each NAT gateway has one.
+        NetworkItem.PUBLIC_IPV4: gateways,
+    }
+    return {item: number for item, number in counts.items() if number}

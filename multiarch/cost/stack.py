@@ -7,14 +7,14 @@ from dataclasses import replace
 from decimal import Decimal
 
 from multiarch.cost.model import CostLine, CostReport, GroupAmount, LabelCost, OtherAmount
-from multiarch.cost.pricing import OMITTED, PricedCapacity, Pricing, count_nat_gateways, get_capacity, list_zones
+from multiarch.cost.pricing import OMITTED, PricedCapacity, Pricing, count_network_items, get_capacity, list_zones
 from multiarch.facts.labels import EKS_COMPUTE_TYPE, EKS_NODE_GROUP, KARPENTER_NODE_POOL, REGION
 from multiarch.facts.partitions import find_zone_region
 from multiarch.prices.amounts import multiply_amount, sort_by_amount, sum_amounts
 from multiarch.prices.model import Amount, UnknownPrice
 from multiarch.scheduling.resources import ResourceAmounts
 from multiarch.simulate.settled import NodeState
-from multiarch.stack.model import ClusterPlan, ExistingClusterPlan, NewNetwork, Plan
+from multiarch.stack.model import ExistingClusterPlan, Plan
 
 
 class NodePrices:
@@ -67,9 +67,7 @@ def compute_stack_costs(
     known = pricing.known
     lines = _planned(plan, pricing) if nodes is None else _lines(nodes, NodePrices(plan, pricing, running=running))
     own = not isinstance(plan.cluster, ExistingClusterPlan)
-    tier = plan.cluster.tier if isinstance(plan.cluster, ClusterPlan) else None
-    control_plane, _ = pricing.control_plane(plan.cluster.version, tier)
-    gateways = count_nat_gateways(plan)
+    control_plane, _ = pricing.control_plane(plan.cluster.version)
     return CostReport(
         stack=plan.stack,
         team=plan.team,
@@ -82,7 +80,10 @@ def compute_stack_costs(
         ),
         others=(
             *([OtherAmount("control plane", control_plane)] if own else []),
-            *([OtherAmount(f"NAT gateways ({gateways})", pricing.nat_gateways(gateways))] if gateways else []),
+            *(
+                OtherAmount(f"{item} ({number})", pricing.network(item, number))
+                for item, number in count_network_items(plan).items()
+            ),
             *(_pools(plan) if nodes is None else ()),
         ),
         notes=tuple(_notes(plan, pricing, nodes, running=running)),
@@ -101,7 +102,7 @@ def compute_cluster_costs(name: str, pricing: Pricing, nodes: Sequence[NodeState
         nodes=tuple(_lines(grouped, NodePrices(None, pricing, running=True))),
         notes=(
             *list_price_notes(pricing),
-            "Without a stack, control plane and NAT gateways are not counted, and nothing is compared with arm64.",
+            "Without a stack, control plane and network are not counted, and nothing is compared with arm64.",
         ),
     )
 
@@ -160,15 +161,9 @@ def _pools(plan: Plan) -> Iterator[OtherAmount]:
 
 def _notes(plan: Plan, pricing: Pricing, nodes: Sequence[NodeState] | None, *, running: bool) -> Iterator[str]:
     yield from list_price_notes(pricing)
-    network = plan.network
-    interfaces = network.interface_endpoints * network.zone_count if isinstance(network, NewNetwork) else 0
-    # Each NAT gateway has an address, and each stack a key.
-    counts = (("interfaces of endpoints", interfaces), ("public IPv4 addresses", count_nat_gateways(plan)))
     existing = isinstance(plan.cluster, ExistingClusterPlan)
-    keys = int(plan.session.needs_key if existing else True)
-    uncounted = [f"{what} ({number})" for what, number in (*counts, ("KMS keys", keys)) if number]
-    if uncounted:
-        yield f"Not counted: {', '.join(uncounted)}."
+    if plan.session.needs_key or not existing:
+        yield "Not counted: KMS keys (1)."
     if existing:
         yield f"Control plane and network of the existing cluster {plan.cluster.name} are not the stack's."
     if nodes is None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
+from typing import Any
 
 from multiarch.autoscaling.plan import SPOT_ROLE
 from multiarch.doctor.existing import OWN_TAG, FoundCluster, UnhealthyGroup
@@ -11,7 +12,7 @@ from multiarch.doctor.model import CheckResult, CheckState, judge_found
 from multiarch.errors import Problem
 from multiarch.facts.architectures import format_ami_architecture
 from multiarch.nodes.model import CapacityType, NodeGroupKind
-from multiarch.stack.model import Plan
+from multiarch.stack.model import ExistingNetwork, Plan
 
 
 def list_service_roles(plan: Plan) -> Mapping[str, str]:
@@ -56,6 +57,33 @@ def judge_version(version: str, offered: Iterable[Mapping[str, str]]) -> CheckRe
     fix = "Set kubernetesVersion to one that `aws eks describe-cluster-versions` lists."
     found = f"{version} is offered" if fine else ""
     return judge_found("kubernetes version", found, f"EKS does not offer {version} here", fix)
+
+
+def judge_subnets(network: ExistingNetwork, found: Mapping[str, Mapping[str, Any]]) -> Iterator[CheckResult]:
+    """Yield a row for each subnet of the stack that can't be used, or one that all can.
+
+    ``found`` are EC2's rows by ID. EKS takes subnets of one VPC, in two zones at least; nodes of a group with ``zones``
+    would be in other zones if the stack has a subnet in the wrong one.
+    """
+    zones = {subnet: zone for zone, subnets in network.subnets_by_zone for subnet in subnets}
+    every = (*network.private_subnet_ids, *network.control_plane_subnet_ids)
+    faults: dict[str, str] = {}
+    for subnet in every:
+        row = found.get(subnet)
+        if row is None:
+            faults[subnet] = "does not exist in this account and region"
+        elif row["VpcId"] != network.vpc_id:
+            faults[subnet] = f"is in {row['VpcId']}, not in {network.vpc_id}"
+        elif row["AvailabilityZone"] != zones.get(subnet, row["AvailabilityZone"]):
+            faults[subnet] = f"is in {row['AvailabilityZone']}, not in {zones[subnet]}"
+    for subnet, fault in faults.items():
+        yield CheckResult("subnets", CheckState.FAILED, f"{subnet} {fault}", "Correct the subnets of network.")
+    if faults:
+        return
+    for ids in filter(None, (network.private_subnet_ids, network.control_plane_subnet_ids)):
+        there = sorted({found[each]["AvailabilityZone"] for each in ids})
+        fine = f"{len(set(ids))} in {', '.join(there)}" if len(there) > 1 else ""
+        yield judge_found("subnets", fine, f"all are in {there[0]}; EKS needs two zones", "Add one of another zone.")
 
 
 def judge_offerings(plan: Plan, zones: Sequence[str], offered: Mapping[str, AbstractSet[str]]) -> Iterator[CheckResult]:

@@ -27,7 +27,7 @@ class FoundCluster:
 
     ``cidr`` is its VPC's; ``own_vpc`` says whether a stack of this cluster created that VPC. ``key_arn`` encrypts
     Secrets; ``own_key_arn`` is the stack's own key, read only where the plan takes that one. ``own``: the cluster has
-    the tag of a stack. A string is empty where there is nothing.
+    the tag of a stack. ``role_arn`` is the control plane's. A string is empty where there is nothing.
     """
 
     vpc_id: str
@@ -40,6 +40,7 @@ class FoundCluster:
     status: str = "ACTIVE"
     own: bool = True
     own_vpc: bool = True
+    role_arn: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +81,7 @@ def read_cluster(clients: Clients, plan: Plan) -> FoundCluster | None:
         status=found["status"],
         own=OWN_TAG in found.get("tags", {}).items(),
         own_vpc=OWN_TAG in tags.items() and tags.get("Name") == f"{plan.cluster.name}-vpc",
+        role_arn=found["roleArn"],
     )
 
 
@@ -104,6 +106,11 @@ def read_unhealthy_groups(clients: Clients, cluster: str) -> tuple[UnhealthyGrou
                 said = tuple(f"{each.get('code', '')}: {each.get('message', '')}".rstrip(": ") for each in issues)
                 found.append(UnhealthyGroup(name, row["status"], said))
     return tuple(sorted(found, key=lambda each: each.name))
+
+
+def format_cluster_role_prefix(cluster: str) -> str:
+    """Return how the name of the role begins that a stack makes for its control plane: at most 38 characters."""
+    return f"{cluster[:29]}-cluster-"
 
 
 def find_fixed_changes(plan: Plan, origin: Origin, cluster: FoundCluster) -> Iterator[Problem]:
@@ -136,6 +143,23 @@ def find_fixed_changes(plan: Plan, origin: Origin, cluster: FoundCluster) -> Ite
         if wanted and there and wanted != there:
             message = f"the cluster {plan.cluster.name} was created with {there}, and that can't change to {wanted}."
             yield origin.problem("fixed-value", path, message, hint=f"Write {there}. {_NEW_STACK}")
+    yield from _find_other_role(plan, origin, cluster.role_arn)
+
+
+def _find_other_role(plan: Plan, origin: Origin, there: str) -> Iterator[Problem]:
+    """Yield an error for another role of the control plane than ``there``: Pulumi would replace the cluster."""
+    written, path = plan.iam.roles.get("cluster"), there.partition(":role")[2].rpartition("/")[0] + "/"
+    own = there.rpartition("/")[2].startswith(format_cluster_role_prefix(plan.cluster.name))
+    if not there or written == there or (own and not written and path == plan.iam.path):
+        return
+    key: KeyPath = ("iam", "roles", "cluster")
+    wanted, fix = written or "a role of the stack", f"Write {there}"
+    if own:
+        fix = "Remove it"
+    if own and not written:
+        wanted, key, fix = f"a role in the path {plan.iam.path}", ("iam", "path"), f"Write {path}"
+    message = f"the cluster {plan.cluster.name} was created with the role {there}, and that can't change to {wanted}."
+    yield origin.problem("fixed-value", key, message, hint=f"{fix}. {_NEW_STACK}")
 
 
 def find_foreign_log_group(plan: Plan, origin: Origin, tags: Mapping[str, str] | None) -> Iterator[Problem]:

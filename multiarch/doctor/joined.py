@@ -14,6 +14,7 @@ from multiarch.doctor.existing import Clients
 from multiarch.errors import KeyPath, Problem
 from multiarch.nodes.model import CLUSTER_TAG, GROUP_TAG, NodeGroupKind
 from multiarch.stack.eks_cluster import EksCluster, read_eks_cluster
+from multiarch.stack.engine_config import format_scalar
 from multiarch.stack.model import ExistingClusterPlan, ExistingNetwork, Plan
 from multiarch.stack.network import count_addresses
 from multiarch.stack.origin import Origin
@@ -48,15 +49,11 @@ def read_joined_cluster(clients: Clients, plan: Plan) -> JoinedCluster:
     rows = clients("ec2").describe_subnets(Filters=by)["Subnets"]
     groups = dict([*_read_managed(clients, plan), *_read_self_managed(clients, plan)])
     theirs: list[Mapping[str, Any]] = []
-    if wanted := _security_groups(plan):
+    if wanted := plan.security_groups:
         by = [{"Name": "group-id", "Values": list(wanted)}]
         theirs = clients("ec2").describe_security_groups(Filters=by)["SecurityGroups"]
     security_groups = {row["GroupId"]: row for row in theirs}
     return JoinedCluster(cluster, {row["SubnetId"]: row for row in rows}, groups, security_groups)
-
-
-def _security_groups(plan: Plan) -> tuple[str, ...]:
-    return plan.cluster.security_groups if isinstance(plan.cluster, ExistingClusterPlan) else ()
 
 
 def _network(plan: Plan) -> ExistingNetwork:
@@ -105,11 +102,8 @@ def find_obstacles(plan: Plan, origin: Origin, found: JoinedCluster) -> Iterator
         yield origin.problem("cluster-not-found", path, message, hint=hint)
         return
     if not cluster.is_usable:
-        hint = f"Wait until it is active: `aws eks wait cluster-active --name {wanted.name}`."
-        if cluster.status != "CREATING":
-            hint = f"`aws eks describe-cluster --name {wanted.name}` says more."
-        message = f"the cluster {wanted.name} is {cluster.status}, and takes no nodes."
-        yield origin.problem("cluster-not-found", path, message, hint=hint)
+        message, hint = cluster.explain_status(plan.region)
+        yield origin.problem("cluster-not-found", path, f"the {message}", hint=hint)
         return
     yield from _find_differences(plan, wanted, origin, cluster)
     yield from _find_wrong_network(plan, origin, found, cluster)
@@ -128,7 +122,9 @@ def _find_differences(
     )
     for path, written, there in rows:
         if there is not None and written != there:
-            message = f"the cluster {wanted.name} has {_spell(there)}, and the file says {_spell(written)}."
+            message = (
+                f"the cluster {wanted.name} has {format_scalar(there)}, and the file says {format_scalar(written)}."
+            )
             yield origin.problem("cluster-differs", path, message, hint=hint)
     if plan.autoscaling.auto_mode and not cluster.auto_mode:
         message = f"the cluster {wanted.name} has no EKS Auto Mode: its API server knows no NodeClass."
@@ -138,10 +134,6 @@ def _find_differences(
         message = f"the cluster {wanted.name} has no Pod Identity agent: its pods would get no IAM role."
         hint = f"Install the EKS add-on eks-pod-identity-agent, or run `multiarch stack pin {plan.stack}`."
         yield origin.problem("cluster-differs", ("cluster", "podIdentityAgent"), message, hint=hint)
-
-
-def _spell(value: object) -> str:
-    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def _find_wrong_network(plan: Plan, origin: Origin, found: JoinedCluster, cluster: EksCluster) -> Iterator[Problem]:
@@ -155,7 +147,7 @@ def _find_wrong_network(plan: Plan, origin: Origin, found: JoinedCluster, cluste
                 path = ("cluster", "subnets", zone, index)
                 yield origin.problem("not-in-cluster-vpc", path, f"the subnet {subnet} {fault}.")
         yield from _find_missing_addresses(plan, origin, found, zone, subnets)
-    for index, group in enumerate(_security_groups(plan)):
+    for index, group in enumerate(plan.security_groups):
         if fault := _find_fault(found.security_groups.get(group), cluster):
             key: KeyPath = ("cluster", "securityGroups", index)
             yield origin.problem("not-in-cluster-vpc", key, f"the security group {group} {fault}.")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date
 
 from multiarch.errors import MultiarchError, UnknownFactError
@@ -18,21 +18,19 @@ from multiarch.observed.eks.model import ObservedCluster, ObservedPool, Observed
 DEFAULT_TAINT = Taint("arch", "arm64", Effect.NO_SCHEDULE)
 _ARM64 = ("arm64", "aarch64", "graviton")
 _ZONES = 2
-_STATES = {
-    "CREATING": "is being created. Wait: `aws eks wait cluster-active --name {name} --region {region}`.",
-    "PENDING": "is being created. Wait: `aws eks wait cluster-active --name {name} --region {region}`.",
-    "DELETING": "is being deleted. Name another cluster.",
-    "FAILED": "could not be created. `aws eks describe-cluster --name {name} --region {region}` says why.",
-}
 
 
 @dataclass(frozen=True, slots=True)
 class FoundAutoscaler:
-    """``use`` is as in a stack file, and ``source`` says where it was found. ``role`` is that of its nodes."""
+    """``use`` is as in a stack file, and ``source`` says where it was found. ``role`` is that of its nodes.
+
+    ``namespace`` is where the cluster autoscaler reads its priorities, empty where that is not known.
+    """
 
     use: str
     source: str
     role: str = ""
+    namespace: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,13 +68,11 @@ def plan_addition(cluster: ObservedCluster, today: date) -> Proposal:
     taint, taint_source = choose_taint(cluster)
     subnets, subnet_source = choose_subnets(cluster)
     autoscaler = find_autoscaler(cluster)
-    zones = tuple(sorted({each.zone for each in subnets}))
-    counterparts, skipped = find_counterparts(cluster, taint, zones)
     pools = _list_amd64_pools(cluster, autoscaler.use)
-    found = Proposal(
-        cluster, taint, taint_source, subnets, subnet_source, autoscaler, counterparts, pools, skipped,
-        tuple(_list_notes(cluster, autoscaler, subnets)),
-    )  # fmt: skip
+    notes = tuple(_list_notes(cluster, autoscaler, subnets))
+    found = Proposal(cluster, taint, taint_source, subnets, subnet_source, autoscaler, (), pools, (), notes)
+    counterparts, skipped = find_counterparts(cluster, taint, found.zones)
+    found = replace(found, counterparts=counterparts, skipped=skipped)
     if not counterparts and not found.has_pools:
         why = "; ".join(f"{each.what}: {each.reason}" for each in skipped) or "it has no node groups"
         raise MultiarchError(f"No arm64 group can be added to {cluster.name}: {why}.", hint="Write a stack by hand.")
@@ -85,8 +81,9 @@ def plan_addition(cluster: ObservedCluster, today: date) -> Proposal:
 
 def check_cluster(cluster: ObservedCluster, today: date) -> None:
     """Raise MultiarchError for a cluster that is not there yet or no more, or whose version has no support."""
-    if text := _STATES.get(cluster.status):
-        raise MultiarchError(f"The cluster {cluster.name} {text.format(name=cluster.name, region=cluster.region)}")
+    if not cluster.is_usable:
+        message, hint = cluster.explain_status(cluster.region)
+        raise MultiarchError(f"The {message}", hint=hint)
     upgrade = f"Upgrade it: `aws eks update-cluster-version --name {cluster.name} --region {cluster.region}`."
     try:
         unsupported = get_support_status(cluster.version, today).tier == "unsupported"
@@ -197,7 +194,7 @@ def _list_autoscalers(cluster: ObservedCluster) -> Iterator[FoundAutoscaler]:
     own = (each for each in cluster.groups if each.kind is NodeGroupKind.SELF_MANAGED and cluster.name in each.owners)
     scaling += [f"the tags of the Auto Scaling Group {each.name}" for each in own]
     if scaling:
-        yield FoundAutoscaler("cluster-autoscaler", scaling[0])
+        yield FoundAutoscaler("cluster-autoscaler", scaling[0], namespace=inside.priorities_namespace if inside else "")
 
 
 def _list_amd64_pools(cluster: ObservedCluster, use: str) -> tuple[ObservedPool, ...]:
@@ -226,19 +223,25 @@ def _list_notes(
     for pool in inside.pools if inside else ():
         if Architecture.ARM64 in pool.architectures:
             yield f"The NodePool {pool.name} allows arm64 already."
+        elif pool.weight and pool.only_amd64:
+            yield (
+                f"The NodePool {pool.name} has the weight {pool.weight}: pods that tolerate arm64 get its amd64 nodes "
+                "before those of NodePools with lower weights, which `multiarch stack explain` shows of the stack's."
+            )
     yield "Not read: inline policies of the nodes' roles. Pods that use the role of their node need one of their own."
 
 
 def _list_network_notes(cluster: ObservedCluster, subnets: tuple[ObservedSubnet, ...]) -> Iterator[str]:
+    new = cluster.node_security_groups or (cluster.security_group,)
     for group in cluster.groups:
-        if (own := group.settings.security_groups) and cluster.security_group not in own:
+        if (own := group.settings.security_groups) and not {*own} & {*new}:
             yield (
                 f"Nodes of {group.short_name} have the security groups {', '.join(own)}, and new nodes have "
-                f"{cluster.security_group}: pods on both reach one another only if these let each other in."
+                f"{', '.join(new)}: pods on both reach one another only if these let each other in."
             )
     unused = {each for group in cluster.groups for each in group.subnets} - {each.id for each in subnets}
     for subnet in cluster.subnets:
         if subnet.id in unused:
             yield f"Not used: the subnet {subnet.id}: {'no free addresses' if not subnet.free else 'it is public'}."
     if cluster.prefix_delegation is None and (cluster.inside is None or cluster.inside.prefix_delegation is None):
-        yield "Unknown: prefix delegation, because vpc-cni is no add-on of the cluster; false has fewer pods per node."
+        yield "Unknown: prefix delegation, because vpc-cni is not an EKS add-on here; false has fewer pods per node."

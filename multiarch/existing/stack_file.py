@@ -13,6 +13,8 @@ from multiarch.facts.ami_families import AmiFamily
 from multiarch.facts.architectures import names_architecture
 from multiarch.nodes.model import CapacityType, NodeGroupKind
 from multiarch.observed.eks.model import ObservedPool
+from multiarch.stack.engine_config import format_scalar
+from multiarch.stack.new_file import format_names
 
 _WIDTH = 118
 _BULLET: Mapping[str, Any] = {
@@ -57,16 +59,7 @@ def _head(found: Proposal, team: str, env: str, owner: str, cost_center: str) ->
     yield "# What the cluster has and this stack does not:"
     for sentence in list_not_taken_over(found):
         yield from textwrap.wrap(sentence, _WIDTH, **_BULLET)
-    yield "config:"
-    yield f"  aws:region: {cluster.region}"
-    yield ""
-    yield "  # Keep the prefix multiarch-eks: of the keys at this level. Without it, Pulumi adds it when it first"
-    yield "  # writes to this file, and removes the comments."
-    yield f"  multiarch-eks:team: {_text(team)}"
-    yield f"  multiarch-eks:environment: {_text(env)}"
-    yield f"  multiarch-eks:owner: {_text(owner)} # a mail address or a group"
-    yield f"  multiarch-eks:costCenter: {_text(cost_center)}"
-    yield ""
+    yield format_names(team, env, region=cluster.region, owner=owner, cost_center=cost_center)
 
 
 def _cluster(found: Proposal) -> Iterator[str]:
@@ -84,10 +77,14 @@ def _cluster(found: Proposal) -> Iterator[str]:
     for zone in found.zones:
         here = [each for each in found.subnets if each.zone == zone]
         yield f"      {zone}: [{', '.join(each.id for each in here)}] # {', '.join(str(each.free) for each in here)}"
+    if cluster.node_security_groups:
+        yield "    # What all of its nodes have; without them pods on new nodes do not reach the others."
+        yield f"    securityGroups: [{', '.join(cluster.node_security_groups)}]"
     yield f"    authenticationMode: {cluster.authentication_mode} # accessConfig of the cluster"
     yield f"    ipFamily: {cluster.ip_family} # kubernetesNetworkConfig of the cluster"
-    yield f"    prefixDelegation: {_flag(bool(prefixes))} # {cni if prefixes is not None else 'unknown'}"
-    yield f"    podIdentityAgent: {_flag(cluster.pod_identity_agent)} # of the add-on {_POD_IDENTITY}, or of Auto Mode"
+    yield f"    prefixDelegation: {format_scalar(bool(prefixes))} # {cni if prefixes is not None else 'unknown'}"
+    agent = format_scalar(cluster.pod_identity_agent)
+    yield f"    podIdentityAgent: {agent} # of the add-on {_POD_IDENTITY}, or of Auto Mode"
     yield ""
     yield f"  # {found.taint_source[0].upper()}{found.taint_source[1:]}."
     yield f"  multiarch-eks:arm64Taint: {_text(str(found.taint))}"
@@ -149,6 +146,8 @@ def _scaler(found: Proposal) -> Iterator[str]:
     if scaler.use == "cluster-autoscaler":
         yield "    clusterAutoscaler:"
         yield "      installed: true # `multiarch verify` names the flags that it needs for the preference"
+        if scaler.namespace not in ("", "kube-system"):
+            yield f"      namespace: {scaler.namespace} # its flag --namespace"
     elif found.has_pools:
         yield "    karpenter:" if scaler.use == "karpenter" else "    autoMode:"
         if scaler.use == "karpenter":
@@ -182,7 +181,3 @@ def _mapping(values: Mapping[str, str]) -> str:
 
 def _text(value: str) -> str:
     return json.dumps(value, ensure_ascii=False)
-
-
-def _flag(value: bool) -> str:  # noqa: FBT001 (a value to write)
-    return "true" if value else "false"

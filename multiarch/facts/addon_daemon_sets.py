@@ -13,12 +13,13 @@ from types import MappingProxyType
 from typing import Any
 
 from multiarch.errors import look_up
+from multiarch.facts.addons import Release
 from multiarch.facts.architectures import Architecture
 from multiarch.facts.autoscalers import NODE_TERMINATION_HANDLER_CHART
 from multiarch.facts.labels import EKS_COMPUTE_TYPE, EKS_NODE_GROUP, KARPENTER_NODE_POOL
 
 NAMESPACE = "kube-system"
-"""Where EKS puts all of them."""
+"""Where EKS puts those of most add-ons; a plan has the others'."""
 _EVERY_TAINT = {"operator": "Exists"}
 _BOTH = tuple(str(each) for each in Architecture)
 _AWS_TABLE = "AWS's table of add-on architectures (aws-ia, terraform-aws-eks-blueprints-addons, Architectures)"
@@ -39,6 +40,7 @@ class AddOnDaemon:
     images_source: str
     architectures: tuple[Architecture, ...] = tuple(Architecture)
     harmless: frozenset[str] = frozenset()
+    since: Release | None = None
 
 
 def _expression(key: str, operator: str, *values: str) -> dict[str, Any]:
@@ -122,6 +124,69 @@ _DAEMONS: Mapping[str, tuple[AddOnDaemon, ...]] = MappingProxyType(
             ),
         ),
         "coredns": (),
+        "aws-efs-csi-driver": (
+            AddOnDaemon(
+                "efs-csi-node",
+                {
+                    "hostNetwork": True,
+                    "tolerations": [_EVERY_TAINT],
+                    "nodeSelector": {"kubernetes.io/os": "linux"},
+                    "affinity": _requiring(_expression(EKS_COMPUTE_TYPE, "NotIn", "fargate", "hybrid")),
+                    "containers": _containers("efs-plugin", "csi-driver-registrar", "liveness-probe"),
+                },
+                source="kubernetes-sigs/aws-efs-csi-driver, charts/aws-efs-csi-driver (4.4.1)",
+                images_source=_AWS_TABLE,
+                harmless=frozenset({"controller"}),
+            ),
+        ),
+        "aws-mountpoint-s3-csi-driver": (
+            AddOnDaemon(
+                "s3-csi-node",
+                {
+                    "tolerations": [_EVERY_TAINT],
+                    "nodeSelector": {"kubernetes.io/os": "linux"},
+                    "affinity": _requiring(_expression(EKS_COMPUTE_TYPE, "NotIn", "fargate", "hybrid")),
+                    "containers": _containers("s3-plugin", "node-driver-registrar", "liveness-probe"),
+                },
+                source="awslabs/mountpoint-s3-csi-driver, charts/aws-mountpoint-s3-csi-driver (2.7.0)",
+                images_source="awslabs/mountpoint-s3-csi-driver, README.md: x86-64 and arm64",
+                harmless=frozenset({"controller"}),
+                since=(2, 0, 0),
+            ),
+        ),
+        "amazon-cloudwatch-observability": tuple(
+            AddOnDaemon(
+                name,
+                {
+                    "hostNetwork": True,
+                    "tolerations": [_EVERY_TAINT],
+                    "nodeSelector": {"kubernetes.io/os": "linux"},
+                    "affinity": _requiring(_expression(EKS_COMPUTE_TYPE, "NotIn", "fargate")),
+                    "containers": _containers(container),
+                },
+                source="aws-observability/helm-charts, charts/amazon-cloudwatch-observability (6.4.0), without "
+                "dcgm-exporter and neuron-monitor, which run on accelerated instance types only",
+                images_source=_AWS_TABLE,
+                harmless=frozenset({"manager"}),
+            )
+            for name, container in (("cloudwatch-agent", "otc-container"), ("fluent-bit", "fluent-bit"))
+        ),
+        "prometheus-node-exporter": (
+            AddOnDaemon(
+                "prometheus-node-exporter",
+                {
+                    "hostNetwork": True,
+                    "tolerations": [{"operator": "Exists", "effect": "NoSchedule"}],
+                    "nodeSelector": {"kubernetes.io/os": "linux"},
+                    "containers": _containers("node-exporter"),
+                },
+                source="prometheus-community/helm-charts, charts/prometheus-node-exporter",
+                images_source=_AWS_TABLE,
+            ),
+        ),
+        "external-dns": (),
+        "kube-state-metrics": (),
+        "metrics-server": (),
     }
 )
 

@@ -1,4 +1,7 @@
-"""EKS add-ons: one row each. The schema's keys, the plan, ``multiarch stack pin`` and the sandbox read these rows.
+"""EKS add-ons with a key of their own: one row each.
+
+The schema's keys, the plan, ``multiarch stack pin`` and the sandbox read these rows.
+:mod:`multiarch.facts.extra_addons` has those that a stack may add.
 
 Add-on versions are not pinned here: they depend on cluster and region, and ``multiarch stack pin`` writes
 them into the stack file.
@@ -7,7 +10,7 @@ them into the stack file.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from types import MappingProxyType
@@ -15,6 +18,25 @@ from types import MappingProxyType
 from multiarch.errors import look_up
 from multiarch.facts.taints import Effect
 from multiarch.facts.tolerations import CRITICAL_ADDONS, Toleration, TolerationOperator
+
+Release = tuple[int, int, int]
+_VERSION = r"v[0-9]+\.[0-9]+\.[0-9]+-eksbuild\.[0-9]+"
+
+
+@dataclass(frozen=True, slots=True)
+class Component:
+    """A workload of an add-on that does not tolerate every taint.
+
+    ``path`` is where ``configurationValues`` take its tolerations, from the outside in. A list there replaces
+    ``default_tolerations``, so that these have to be repeated in it. ``daemon``: a DaemonSet, of which a node without
+    a pod is no fault of the add-on's health. ``by_hand``: AWS's schema may not have ``path``, so that only a team that
+    looked writes there.
+    """
+
+    path: tuple[str, ...]
+    default_tolerations: tuple[Toleration, ...] = ()
+    daemon: bool = False
+    by_hand: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,14 +47,12 @@ class AddOn:
     ``before_nodes`` add-ons are installed first: nodes need them to become ready. ``kind`` is the EKS API's ``type``.
     ``release`` is a version of the software itself, which the sandbox publishes; None where it is the cluster's.
 
-    ``toleration_path`` is the place in the add-on's ``configurationValues`` that takes a list of tolerations for its
-    controller, from the outside in; ``None`` when nothing has to be set, because all of its pods run in a
-    DaemonSet that tolerates every taint. The list there replaces the add-on's own, so ``default_tolerations``
-    have to be repeated in it.
+    ``components`` are the workloads that a taint may keep off nodes; other pods of the add-on run in DaemonSets that
+    tolerate every taint. ``namespace`` is where EKS installs it, empty where that is unknown.
 
-    ``managed_policy`` is the AWS managed policy, path included, of the role that ``service_account`` gets through Pod
-    Identity; both are None for an add-on that gets no role. Where versions before a release need another policy,
-    ``earlier_policy`` has that release and the policy.
+    ``managed_policies`` are AWS managed policies, path included, of the role that ``service_account`` gets through Pod
+    Identity, which the add-on supports from ``pod_identity_since``. Where versions before a release need another
+    policy, ``earlier_policy`` has that release and the policy.
     """
 
     name: str
@@ -41,31 +61,55 @@ class AddOn:
     kind: str
     release: str | None
     before_nodes: bool = False
-    toleration_path: tuple[str, ...] | None = None
-    default_tolerations: tuple[Toleration, ...] = ()
+    components: tuple[Component, ...] = ()
+    namespace: str = "kube-system"
     service_account: str | None = None
-    managed_policy: str | None = None
-    earlier_policy: tuple[tuple[int, int, int], str] | None = None
+    managed_policies: tuple[str, ...] = ()
+    earlier_policy: tuple[Release, str] | None = None
+    pod_identity_since: Release | None = None
 
-    def policy_of(self, version: str | None) -> str | None:
-        """Return the managed policy for a version such as ``v1.52.1-eksbuild.1``; None is EKS's current default."""
-        if self.earlier_policy is None or version is None:
-            return self.managed_policy
-        first, earlier = self.earlier_policy
-        numbers = tuple(int(number) for number in re.findall("[0-9]+", version.partition("-")[0]))
-        return earlier if numbers < first else self.managed_policy
+    @property
+    def is_known(self) -> bool:
+        """Whether more than its name is known here."""
+        return bool(self.namespace)
+
+    def policies_of(self, version: str | None) -> tuple[str, ...]:
+        """Return the managed policies for a version such as ``v1.52.1-eksbuild.1``; None is EKS's current default."""
+        if self.earlier_policy and is_before(version, self.earlier_policy[0]):
+            return (self.earlier_policy[1],)
+        return self.managed_policies
 
     def configuration(self, *tolerations: Toleration) -> dict[str, object]:
         """Return configuration values that add ``tolerations`` to the defaults; empty when there is nothing to set."""
-        if self.toleration_path is None or not tolerations:
-            return {}
-        merged = dict.fromkeys((*self.default_tolerations, *tolerations))
-        value: object = [toleration.as_dict() for toleration in merged]
-        for name in reversed(self.toleration_path):
-            value = {name: value}
-        if not isinstance(value, dict):
-            raise TypeError(f"{self.name}: toleration_path is empty")
-        return value
+        values: dict[str, object] = {}
+        for component in self.components if tolerations else ():
+            merged = dict.fromkeys((*component.default_tolerations, *tolerations))
+            values = set_value(values, component.path, [each.as_dict() for each in merged])
+        return values
+
+
+def is_version(text: str) -> bool:
+    """Return whether ``text`` is written as EKS writes an add-on's version, such as ``v1.12.4-eksbuild.1``."""
+    return re.fullmatch(_VERSION, text) is not None
+
+
+def is_before(version: str | None, release: Release) -> bool:
+    """Return whether an add-on's version is older than ``release``; None is EKS's default, which is current."""
+    return version is not None and tuple(map(int, re.findall("[0-9]+", version.partition("-")[0]))) < release
+
+
+def set_value(values: Mapping[str, object], path: Sequence[str], value: object) -> dict[str, object]:
+    """Return configuration values with ``value`` at ``path``.
+
+    Raises TypeError where something else than a mapping is on the way.
+    """
+    key, *rest = path
+    if not rest:
+        return {**values, key: value}
+    inner = values.get(key, {})
+    if not isinstance(inner, Mapping):
+        raise TypeError(f"{key} is not a mapping")
+    return {**values, key: set_value(inner, rest, value)}
 
 
 _CONTROL_PLANE = Toleration(
@@ -90,8 +134,7 @@ _ADD_ONS = (
         "Cluster DNS; made to tolerate the arm64 taint.",
         "networking",
         "v1.13.1",
-        toleration_path=("tolerations",),
-        default_tolerations=(_CONTROL_PLANE, CRITICAL_ADDONS),
+        components=(Component(("tolerations",), (_CONTROL_PLANE, CRITICAL_ADDONS)),),
     ),
     # The node DaemonSet of the driver tolerates everything; its controller does not.
     # Sources: the driver's chart, values.yaml, controller.tolerations; EKS user guide, "Store Kubernetes volumes with
@@ -103,12 +146,11 @@ _ADD_ONS = (
         "the arm64 taint.",
         "storage",
         "v1.63.1",
-        toleration_path=("controller", "tolerations"),
-        default_tolerations=(CRITICAL_ADDONS, _FIVE_MINUTES),
+        components=(Component(("controller", "tolerations"), (CRITICAL_ADDONS, _FIVE_MINUTES)),),
         service_account="ebs-csi-controller-sa",
         # It compares the cluster's name, a session tag of Pod Identity, with a tag that volumes have since v1.58.0.
         # Source: https://github.com/kubernetes-sigs/aws-ebs-csi-driver/issues/2918
-        managed_policy="AmazonEBSCSIDriverEKSClusterScopedPolicy",
+        managed_policies=("AmazonEBSCSIDriverEKSClusterScopedPolicy",),
         earlier_policy=((1, 58, 0), "AmazonEBSCSIDriverPolicyV2"),
     ),
 )
@@ -116,7 +158,7 @@ _ADD_ONS = (
 
 @cache
 def add_ons() -> Mapping[str, AddOn]:
-    """Return all known add-ons by name, in the order of installation."""
+    """Return the add-ons with a key of their own by name, in the order of installation."""
     return MappingProxyType({add_on.name: add_on for add_on in _ADD_ONS})
 
 

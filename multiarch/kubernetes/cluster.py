@@ -4,13 +4,25 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from tempfile import NamedTemporaryFile
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 from urllib.parse import urlencode
 
-from multiarch.errors import MultiarchError
+from multiarch.errors import MultiarchError, OutsideError
 from multiarch.kubernetes.errors import ClusterError, ConflictError, ForbiddenError, find_user
-from multiarch.kubernetes.resources import EVICTIONS, LOGS, RESOURCES, SECRETS, ApiResource, Kind, strip_unused_fields
+from multiarch.kubernetes.resources import (
+    EVICTIONS,
+    LOGS,
+    RESOURCES,
+    REVIEWS,
+    SECRETS,
+    ApiResource,
+    Kind,
+    strip_unused_fields,
+)
 from multiarch.kubernetes.source import ClusterAccess, LoadedObject, Source
 
 if TYPE_CHECKING:
@@ -36,6 +48,16 @@ def open_cluster(access: ClusterAccess) -> KubernetesCluster:
     fails.
     """
     return KubernetesCluster(access)
+
+
+@contextmanager
+def open_described_cluster(kubeconfig: str) -> Iterator[KubernetesCluster]:
+    """Open a cluster by the text of a kubeconfig, as :func:`open_cluster` does."""
+    with NamedTemporaryFile("w", suffix=".json") as file:
+        file.write(kubeconfig)
+        file.flush()
+        with open_cluster(ClusterAccess(kubeconfig=Path(file.name))) as cluster:
+            yield cluster
 
 
 class KubernetesCluster:
@@ -70,6 +92,12 @@ class KubernetesCluster:
     def address(self) -> str:
         """The server's address in the kubeconfig."""
         return str(self._client.connection.configuration.host)
+
+    def require_endpoint(self, endpoint: str, cluster: str) -> None:
+        """Raise OutsideError if the kubeconfig is of another cluster than the one with this endpoint."""
+        if self.address.rstrip("/").lower() != endpoint.rstrip("/").lower():
+            message = f"The kubeconfig's context {self.name} is not of {cluster}."
+            raise OutsideError(message, hint="Give the context of that cluster with --context.")
 
     @property
     def namespace(self) -> str:
@@ -161,6 +189,16 @@ class KubernetesCluster:
         answer = self._client.send("GET", resource.path(namespace, name))
         return None if answer.status == _NOT_FOUND else self._value(answer, "get", resource, namespace, name)
 
+    def may(self, verb: str, resource: ApiResource, namespace: str = "") -> bool:
+        """Return whether the user may do ``verb`` with a kind's objects, in all namespaces without one; ``*`` is any.
+
+        Source: Kubernetes API reference, SelfSubjectAccessReview.
+        """
+        wanted = {"verb": verb, "group": resource.group, "resource": resource.plural, "namespace": namespace}
+        value = {"apiVersion": REVIEWS.api_version, "kind": REVIEWS.kind, "spec": {"resourceAttributes": wanted}}
+        answer = self._client.send("POST", REVIEWS.path(), value)
+        return bool(self._value(answer, "create", REVIEWS, None, None)["status"]["allowed"])
+
     def patch_node(self, name: str, operations: Sequence[Mapping[str, Any]]) -> None:
         """Change a Node as :meth:`patch` does."""
         self.patch(RESOURCES[Kind.NODE], None, name, operations)
@@ -229,11 +267,12 @@ class KubernetesCluster:
             path = f"{resource.path(namespace)}?{urlencode(words, errors='replace')}"
             answer = self._client.send("GET", path, accept=accept)
             page = self._value(answer, "list", resource, namespace, None)
-            if not isinstance(page.get("items"), list):
+            # An empty list of metadata has null.
+            if not isinstance(page.get("items", ""), list | None):
                 hint = "Check that this is the address of an API server."
                 raise ClusterError(f"{self._client.server} did not answer with a list of {resource.plural}.", hint=hint)
             more = (page.get("metadata") or {}).get("continue") or ""
-            yield from (self._found(value, resource) for value in page.pop("items"))
+            yield from (self._found(value, resource) for value in page.pop("items") or ())
             if not more:
                 return
 

@@ -90,6 +90,9 @@ LOGS = ApiResource("Pod", "", "pods/log")
 NODE_POOLS = ApiResource("NodePool", "karpenter.sh", "nodepools", namespaced=False)
 """Karpenter's and EKS Auto Mode's."""
 NODE_CLASSES = ApiResource("EC2NodeClass", "karpenter.k8s.aws", "ec2nodeclasses", namespaced=False)
+AUTO_MODE_CLASSES = ApiResource("NodeClass", "eks.amazonaws.com", "nodeclasses", namespaced=False)
+CONFIG_MAPS = ApiResource("ConfigMap", "", "configmaps")
+REVIEWS = ApiResource("SelfSubjectAccessReview", "authorization.k8s.io", "selfsubjectaccessreviews", namespaced=False)
 LEASES = ApiResource("Lease", "coordination.k8s.io", "leases")
 
 _CONTAINERS = ("containers", "initContainers", "ephemeralContainers")

@@ -18,6 +18,11 @@ class ClusterAccess:
     kubeconfig: Path | None = None
     context: str | None = None
 
+    @property
+    def is_given(self) -> bool:
+        """Whether an option names it."""
+        return bool(self.kubeconfig or self.context)
+
 
 @dataclass(frozen=True, slots=True, order=True)
 class Source:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from enum import StrEnum
+from math import floor
 
 from multiarch.facts.ami_families import AmiFamily, AmiType
 from multiarch.facts.architectures import Architecture
@@ -167,6 +168,18 @@ class NodeGroupPlan:
     def made_name(self) -> re.Pattern[str]:
         """Matches ``name_prefix`` with AWS's suffix: digits, or hexadecimal digits from a stand-in for AWS."""
         return re.compile(re.escape(self.name_prefix) + "[0-9a-f]+")
+
+    @property
+    def min_healthy_percentage(self) -> int:
+        """The percentage of the group that stays in service during an instance refresh.
+
+        A number of nodes is converted with the maximum size, so that no smaller size replaces more nodes at once; at
+        100 the refresh takes one node at a time. Source: EC2 Auto Scaling user guide, "Understand the default values
+        for an instance refresh".
+        """
+        if self.update.max_unavailable_percentage is not None:
+            return 100 - self.update.max_unavailable_percentage
+        return max(0, 100 - floor(100 * (self.update.max_unavailable or 1) / self.sizes.maximum))
 
     @property
     def family(self) -> AmiFamily:

@@ -1,4 +1,4 @@
-"""Changing which nodes a pod may be on: tolerate a taint, require or prefer an architecture.
+"""Changing which nodes a pod may be on: tolerate a taint, require or prefer an architecture, spread over zones.
 
 Required node selector terms are alternatives, the expressions in one belong together
 (https://kubernetes.io/docs/concepts/scheduling-eviction/assign-pod-node/#node-affinity). So a requirement goes into
@@ -10,10 +10,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from enum import StrEnum
 
 from multiarch.errors import KeyPath, MultiarchError
 from multiarch.facts.architectures import Architecture
-from multiarch.facts.labels import ARCHITECTURE
+from multiarch.facts.labels import ARCHITECTURE, ZONE
 from multiarch.facts.taints import Effect, Taint
 from multiarch.facts.tolerations import make_toleration
 from multiarch.manifests.selectors import Expression, Operator
@@ -21,11 +22,13 @@ from multiarch.manifests.values import Value
 from multiarch.scheduling.affinity import HIGHEST_WEIGHT, PREFERRED, REQUIRED, NodeAffinity, Term, read_node_affinity
 from multiarch.scheduling.architectures import explain_exclusion, wrap_pod_spec
 from multiarch.scheduling.tolerations import read_tolerations
+from multiarch.scheduling.topology_rules import read_spread
 from multiarch.yaml_text.additions import APPEND, Addition, add_values
 
-__all__ = ["ContradictionError", "SchedulingChange", "Transformed", "transform_pod_spec"]
+__all__ = ["ContradictionError", "SchedulingChange", "Transformed", "WhenUnsatisfiable", "transform_pod_spec"]
 
 _TOLERATIONS = ("tolerations",)
+_SPREAD = ("topologySpreadConstraints",)
 _NODE_AFFINITY = ("affinity", "nodeAffinity")
 _TERMS = (*_NODE_AFFINITY, REQUIRED, "nodeSelectorTerms")
 _PREFERRED = (*_NODE_AFFINITY, PREFERRED)
@@ -49,13 +52,20 @@ class ContradictionError(MultiarchError):
         self.path = value.path
 
 
+class WhenUnsatisfiable(StrEnum):
+    """What a topology spread constraint does where it can't be met: it is a preference, or keeps the pod pending."""
+
+    SCHEDULE_ANYWAY = "ScheduleAnyway"
+    DO_NOT_SCHEDULE = "DoNotSchedule"
+
+
 @dataclass(frozen=True, slots=True)
 class SchedulingChange:
     """What is to be changed.
 
     ``require`` and ``prefer`` are mutually exclusive; ``weight`` (1 to 100) is the preference's.
     ``tolerate_on`` is the architecture whose nodes have the tolerated taints: a pod that can't be on them all the same
-    gets a note.
+    gets a note. ``spread_zones`` spreads the pods of a controller with a selector evenly over zones.
 
     Raises ValueError for both at once, and for another weight.
     """
@@ -65,6 +75,7 @@ class SchedulingChange:
     tolerate: tuple[Taint, ...] = ()
     weight: int = HIGHEST_WEIGHT
     tolerate_on: Architecture | None = None
+    spread_zones: WhenUnsatisfiable | None = None
 
     def __post_init__(self) -> None:
         """Validate."""
@@ -115,6 +126,8 @@ def transform_pod_spec(pod_spec: Mapping[str, object] | Value, change: Schedulin
         steps.append(_require(value, affinity, change.require))
     if change.prefer:
         steps.append(_prefer(value, affinity, change.prefer, change.weight))
+    if change.spread_zones:
+        steps.append(_spread(value, change.spread_zones))
     additions = tuple(addition for step in steps for addition in step.additions)
     return Transformed(
         spec=add_values(value.mapping(), additions),
@@ -225,6 +238,32 @@ def _rivals(affinity: NodeAffinity, architecture: Architecture, weight: int) -> 
         for each in affinity.preferred:
             if each.term == same and each.weight >= weight:
                 yield f"also prefers architecture {other} with weight {each.weight}, which is not lower"
+
+
+def _spread(spec: Value, when: WhenUnsatisfiable) -> _Step:
+    """Add a topology spread constraint on zones for the pods of the spec's controller.
+
+    Source: Kubernetes, "Pod Topology Spread Constraints"; its filter does not know which zone a volume is in.
+    """
+    template = spec.parent
+    owner = template.parent if template is not None and template.key == "template" else None
+    selector = owner["selector"].mapping() if owner is not None else {}
+    if owner is None or not selector or spec.reference.kind == "DaemonSet":
+        return _Step(notes=("not spread over zones: no controller with a selector and replicas creates its pods",))
+    there = next((each for each in read_spread(spec["topologySpreadConstraints"]) if each.topology_key == ZONE), None)
+    if there is not None:
+        written = WhenUnsatisfiable.DO_NOT_SCHEDULE if there.hard else WhenUnsatisfiable.SCHEDULE_ANYWAY
+        return _Step(notes=(f"spreads over zones already, with whenUnsatisfiable {written}",))
+    wanted = {"maxSkew": 1, "topologyKey": ZONE, "whenUnsatisfiable": str(when), "labelSelector": selector}
+    claims = [*owner["volumeClaimTemplates"].items()]
+    claims += [each for each in spec["volumes"].items() if not each["persistentVolumeClaim"].missing]
+    notes: tuple[str, ...] = ()
+    if claims:
+        late = (
+            ", where this constraint can keep their pods pending" if when is WhenUnsatisfiable.DO_NOT_SCHEDULE else ""
+        )
+        notes = (f"volumes that exist stay in their zone{late}: it helps new replicas alone",)
+    return _Step(tuple(_appended(spec, _SPREAD, [wanted])), (f"spreads over zones ({when})",), notes)
 
 
 def _appended(spec: Value, path: KeyPath, items: Sequence[Mapping[str, object]]) -> Iterator[Addition]:

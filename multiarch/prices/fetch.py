@@ -1,4 +1,4 @@
-"""Fetch the prices of a region: on-demand, EKS and NAT gateways from the price list, spot from EC2.
+"""Fetch the prices of a region: on-demand, EKS and networks from the price list, spot from EC2.
 
 IAM actions: ``pricing:GetProducts``, and ``ec2:DescribeSpotPriceHistory`` for spot prices.
 Sources: AWS Price List Query API, GetProducts; EC2 API, DescribeSpotPriceHistory; karpenter-provider-aws,
@@ -18,7 +18,7 @@ from typing import Any
 from multiarch.errors import MultiarchError, OutsideError
 from multiarch.facts.partitions import find_partition
 from multiarch.prices.amounts import parse_price
-from multiarch.prices.model import RegionPrices
+from multiarch.prices.model import NetworkItem, RegionPrices
 
 _COMPUTE = {
     "operatingSystem": "Linux",
@@ -30,6 +30,12 @@ _COMPUTE = {
 _FAMILIES = (("Compute Instance", "Shared"), ("Compute Instance (bare metal)", "Dedicated"))
 _PAGE = 100
 _HOURS = ("hrs", "hr", "hours")
+_NETWORK = {
+    NetworkItem.NAT_GATEWAY: "NatGateway-Hours",
+    NetworkItem.INTERFACE_ENDPOINT: "VpcEndpoint-Hours",
+    NetworkItem.PUBLIC_IPV4: "PublicIPv4:InUseAddress",
+}
+"""Usage types without their region."""
 _CURRENCIES = {"aws-cn": "CNY"}
 _PREFIX = re.compile(r"[A-Z0-9]+-")
 """What begins a usage type outside us-east-1: ``EUW1-``."""
@@ -69,7 +75,7 @@ def fetch_prices(pricing: PriceClient, ec2: PriceClient, region: str, now: datet
     prices = _Region(pricing, region, currency)
     on_demand, ambiguous = _on_demand(prices)
     eks = list(prices.products("AmazonEKS", {}))
-    ec2_products = list(prices.products("AmazonEC2", {"productFamily": "NAT Gateway"}))
+    network = [*prices.products("AmazonEC2", {"productFamily": "NAT Gateway"}), *prices.products("AmazonVPC", {})]
     return RegionPrices(
         region=region,
         currency=currency,
@@ -79,7 +85,7 @@ def fetch_prices(pricing: PriceClient, ec2: PriceClient, region: str, now: datet
         with_spot=ec2 is not None,
         cluster=_one(eks, "AmazonEKS-Hours:perCluster"),
         extended_support=_one(eks, "AmazonEKS-Hours:extendedSupport"),
-        nat_gateway=_one(ec2_products, "NatGateway-Hours"),
+        network={item: price for item, usage in _NETWORK.items() if (price := _one(network, usage)) is not None},
         ambiguous=ambiguous,
         auto_mode=_auto_mode(eks),
     )

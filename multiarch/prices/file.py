@@ -17,10 +17,15 @@ from multiarch.errors import MultiarchError
 from multiarch.escaping import format_json
 from multiarch.files import read_text, write_atomically
 from multiarch.prices.amounts import parse_price
-from multiarch.prices.model import PriceList, RegionPrices
+from multiarch.prices.model import NetworkItem, PriceList, RegionPrices
 
 VERSION = "1"
 KIND = "prices"
+_NETWORK = {
+    "natGateway": NetworkItem.NAT_GATEWAY,
+    "interfaceEndpoint": NetworkItem.INTERFACE_ENDPOINT,
+    "publicIpv4Address": NetworkItem.PUBLIC_IPV4,
+}
 _AGAIN = "Fetch it again: `multiarch prices fetch`."
 
 
@@ -76,7 +81,7 @@ def build_region(prices: RegionPrices) -> dict[str, Any]:
         "perHour": {
             "cluster": _text(prices.cluster),
             "extendedSupport": _text(prices.extended_support),
-            "natGateway": _text(prices.nat_gateway),
+            **{key: _text(prices.network.get(item)) for key, item in _NETWORK.items()},
         },
         "onDemandPerHour": {name: _text(price) for name, price in sorted(prices.on_demand.items())},
         "spotPerHour": {
@@ -104,7 +109,8 @@ def _region(name: str, data: Mapping[str, Any]) -> RegionPrices:
         with_spot=bool(data["withSpot"]),
         cluster=_price(hour["cluster"]),
         extended_support=_price(hour["extendedSupport"]),
-        nat_gateway=_price(hour["natGateway"]),
+        # Files of earlier releases have NAT gateways alone.
+        network={item: _known(hour[key]) for key, item in _NETWORK.items() if hour.get(key) is not None},
         ambiguous=tuple(data["ambiguous"]),
         # Files of earlier releases are without it.
         auto_mode=_prices(data.get("autoModePerHour", {})),

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from decimal import Decimal
+from enum import StrEnum
 from types import MappingProxyType
 
 from multiarch.nodes.model import CapacityType
@@ -15,6 +16,14 @@ HOURS_PER_MONTH = 730
 STALE_AFTER = timedelta(days=7)
 """The default age from which prices are named as old."""
 _NONE: Mapping[str, Mapping[str, Decimal]] = MappingProxyType({})
+
+
+class NetworkItem(StrEnum):
+    """What of a network costs by the hour, in words."""
+
+    NAT_GATEWAY = "NAT gateways"
+    INTERFACE_ENDPOINT = "endpoint interfaces"
+    PUBLIC_IPV4 = "public IPv4 addresses"
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,8 +45,8 @@ class RegionPrices:
     """What one region charges, in ``currency``.
 
     Per hour: ``on_demand`` by instance type (Linux, shared tenancy), ``spot`` by instance type and zone, ``cluster`` of
-    an EKS control plane, ``extended_support`` on top of it, ``nat_gateway``, and ``auto_mode``, EKS Auto Mode's fee for
-    managing an instance, by instance type. None, or a missing key, is what the
+    an EKS control plane, ``extended_support`` on top of it, ``network`` by item, and ``auto_mode``, EKS Auto Mode's
+    fee for managing an instance, by instance type. None, or a missing key, is what the
     price list did not have. ``ambiguous`` are instance types with several prices. ``with_spot`` is False if spot prices
     were not requested. ``fetched`` is in UTC.
     """
@@ -50,7 +59,7 @@ class RegionPrices:
     with_spot: bool = True
     cluster: Decimal | None = None
     extended_support: Decimal | None = None
-    nat_gateway: Decimal | None = None
+    network: Mapping[NetworkItem, Decimal] = field(default_factory=dict)
     ambiguous: tuple[str, ...] = ()
     auto_mode: Mapping[str, Decimal] = field(default_factory=dict)
 
@@ -104,11 +113,10 @@ class RegionPrices:
             return UnknownPrice(f"the price list of {self.region} has no price for EKS extended support")
         return self.cluster + self.extended_support
 
-    def nat_gateway_hour(self) -> Amount:
-        """Return the price of an hour of a NAT gateway, without the data that it processes."""
-        if self.nat_gateway is None:
-            return UnknownPrice(f"the price list of {self.region} has no price for NAT gateways")
-        return self.nat_gateway
+    def network_hour(self, item: NetworkItem) -> Amount:
+        """Return the price of an hour of one NAT gateway, endpoint in one zone or address, without traffic."""
+        missing = UnknownPrice(f"the prices of {self.region} are without {item}; `multiarch prices fetch` may add them")
+        return self.network.get(item, missing)
 
     def age(self, now: datetime) -> timedelta:
         """Return the time since the prices were fetched; 0 for a file from a machine whose clock is ahead."""

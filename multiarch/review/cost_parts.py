@@ -1,4 +1,4 @@
-"""What each resource of a change costs in a month: node groups, control planes, NAT gateways, Karpenter's pools.
+"""What each resource of a change costs in a month: node groups, control planes, networks, Karpenter's pools.
 
 Without volumes, traffic, and discounts such as Savings Plans, which a preview does not show.
 """
@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 from functools import partial
 
-from multiarch.cost.pricing import PricedCapacity, Pricing, count_nat_gateways, get_capacity, list_zones
+from multiarch.cost.pricing import PricedCapacity, Pricing, count_network_items, get_capacity, list_zones
 from multiarch.errors import UnknownFactError
 from multiarch.facts.architectures import Architecture
 from multiarch.facts.instance_types import InstanceType, get_instance_type
@@ -19,14 +19,18 @@ from multiarch.nodes.model import CapacityType
 from multiarch.observed.resources.nodes import AUTO_SCALING_GROUP, MANAGED_GROUP, NODE_POOL, list_instance_types
 from multiarch.observed.resources.properties import get_integer_at, get_string_at, get_value, list_entries, read_known
 from multiarch.plurals import format_count
-from multiarch.prices.model import Amount, PriceList, RegionPrices, UnknownPrice
+from multiarch.prices.model import Amount, NetworkItem, PriceList, RegionPrices, UnknownPrice
 from multiarch.review.model import Operation, StackChange, State, Step
 from multiarch.review.nodes.cluster_version import CLUSTER
 from multiarch.review.properties import list_resources
 from multiarch.stack.model import ExistingClusterPlan, Plan
 
-_NAT_GATEWAY = "aws:ec2/natGateway:NatGateway"
-_PRICED = (CLUSTER, MANAGED_GROUP, AUTO_SCALING_GROUP, NODE_POOL, _NAT_GATEWAY)
+_NETWORK = {
+    "aws:ec2/natGateway:NatGateway": NetworkItem.NAT_GATEWAY,
+    "aws:ec2/vpcEndpoint:VpcEndpoint": NetworkItem.INTERFACE_ENDPOINT,
+    "aws:ec2/eip:Eip": NetworkItem.PUBLIC_IPV4,
+}
+_PRICED = (CLUSTER, MANAGED_GROUP, AUTO_SCALING_GROUP, NODE_POOL, *_NETWORK)
 _CHANGES = (Operation.CREATE, Operation.UPDATE, Operation.REPLACE, Operation.DELETE)
 _POLICY = "mixedInstancesPolicy"
 _LATER = "is known only after the update"
@@ -126,10 +130,12 @@ class _CostParts:
         """Return what a resource costs in one state. ``now`` is its state at present, None if it is created."""
         team = _tagged(state) or (plan.team if plan else self._team)
         if step.type == CLUSTER:
-            version = get_string_at(state.inputs, "version") or get_string_at(state.outputs, "version")
-            return self.control_plane(team, version, get_string_at(state.inputs, "controlPlaneScalingConfig.tier"))
-        if step.type == _NAT_GATEWAY:
-            return self.nat_gateway(team, step.name)
+            return self.control_plane(
+                team, get_string_at(state.inputs, "version") or get_string_at(state.outputs, "version")
+            )
+        if item := _NETWORK.get(step.type):
+            number = _count_zones(state) if item is NetworkItem.INTERFACE_ENDPOINT else 1
+            return self.network(team, item, number, f"{step.name} ({item})")
         if step.type == NODE_POOL:
             auto_mode = get_string_at(state.inputs, "spec.template.spec.nodeClassRef.kind") == "NodeClass"
             owner = "EKS Auto Mode" if auto_mode else "Karpenter"
@@ -162,19 +168,20 @@ class _CostParts:
             group.why,
         )
 
-    def control_plane(self, team: str, version: str | None, scaling_tier: str | None) -> CostPart:
+    def control_plane(self, team: str, version: str | None) -> CostPart:
         """Return what an EKS cluster costs in the support tier that its version has today."""
         if version is None:
             amount: Amount = UnknownPrice(f"control plane: its Kubernetes version {_LATER}")
             basis = ""
         else:
-            amount, basis = self._pricing.control_plane(version, scaling_tier)
+            amount, basis = self._pricing.control_plane(version)
         return CostPart(team, "control plane", "control plane", amount, amount, basis=basis)
 
-    def nat_gateway(self, team: str, name: str) -> CostPart:
-        """Return what a NAT gateway costs without traffic."""
-        monthly = self._pricing.nat_gateways(1)
-        return CostPart(team, "NAT gateways", f"NAT gateway {name}", monthly, monthly, basis="without traffic")
+    def network(self, team: str, item: NetworkItem, number: int | None, subject: str) -> CostPart:
+        """Return what a number of items of a network cost without traffic."""
+        unknown = UnknownPrice(f"{subject}: their number {_LATER}")
+        monthly = unknown if number is None else self._pricing.network(item, number)
+        return CostPart(team, item, subject, monthly, monthly, basis=f"{number} without traffic")
 
 
 def build_pool_part(team: str, name: str, cpu_limit: object, owner: str) -> CostPart:
@@ -191,8 +198,9 @@ def _of_plan(change: StackChange, plan: Plan) -> Iterator[CostPart]:
         found = _Group(f"node group {group.name}", capacity, sizes.desired, sizes.maximum, "desired")
         yield pricing.nodes(plan.team, found)
     if not isinstance(plan.cluster, ExistingClusterPlan):
-        yield pricing.control_plane(plan.team, plan.cluster.version, plan.cluster.tier)
-    yield from (pricing.nat_gateway(plan.team, f"nat-{index}") for index in range(count_nat_gateways(plan)))
+        yield pricing.control_plane(plan.team, plan.cluster.version)
+    for item, number in count_network_items(plan).items():
+        yield pricing.network(plan.team, item, number, item)
     for each in plan.autoscaling.pools:
         yield build_pool_part(plan.team, each.name, each.cpu_limit, each.owner)
 
@@ -230,6 +238,14 @@ def _group(step: Step, state: State, now: State | None, zones: tuple[str, ...]) 
         size, why = desired, "desired"
     capacity = PricedCapacity(tuple(names), CapacityType.SPOT if spot else CapacityType.ON_DEMAND, zones)
     return _Group(f"node group {step.name}", capacity, size, high, why)
+
+
+def _count_zones(state: State) -> int | None:
+    """Return in how many zones an endpoint is; 0 of a gateway endpoint, which costs nothing, None if not known."""
+    if get_string_at(state.inputs, "vpcEndpointType") != "Interface":
+        return 0
+    subnets = state.inputs.get("subnetIds")  # IDs that are not known yet count too
+    return len(subnets) if isinstance(subnets, list) else None
 
 
 def _tagged(state: State) -> str | None:

@@ -12,6 +12,7 @@ from multiarch.observed.resources.paths import UNKNOWN
 from multiarch.observed.resources.secrets import mask_secrets
 from multiarch.prices.model import UnknownPrice
 from multiarch.review import cost, drift, failed_previews, installations, noise, replacements, stack_files
+from multiarch.review.acknowledged import AcknowledgedRule, list_acknowledged
 from multiarch.review.cost import CostDifference
 from multiarch.review.model import Finder, Operation, StackChange, Step
 from multiarch.review.nodes import autoscalers, disruption_budgets, node_rolls, placement, versions_support, workloads
@@ -83,6 +84,11 @@ class StackReview:
     def name(self) -> str:
         """The stack's."""
         return self.change.preview.stack
+
+    @property
+    def acknowledged(self) -> tuple[AcknowledgedRule, ...]:
+        """Warnings that the stack file acknowledges."""
+        return list_acknowledged(self.change)
 
     @property
     def risk(self) -> Risk:

@@ -12,6 +12,7 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 
 from multiarch.observed.resources.paths import MISSING, get_value_at, is_below, split_path
+from multiarch.review.acknowledged import list_acknowledged
 from multiarch.review.model import Operation, StackChange, Step
 
 _AUTO_SCALING_TAG = "aws:autoscaling/tag:Tag"
@@ -33,6 +34,7 @@ _ANNOTATIONS = (
     "pulumi.com/",
 )
 _PLUGIN = re.compile(r"using pulumi-\S+ from \$PATH at .*", re.DOTALL)
+_POLICY = re.compile(r"policy (\S+) of ")
 _RULE = re.compile(r"\[([a-z0-9-]+)\]\Z")
 
 
@@ -65,13 +67,16 @@ def list_omitted(steps: Sequence[Step], reported: AbstractSet[str]) -> tuple[lis
 def list_new_warnings(change: StackChange) -> tuple[list[str], list[tuple[NoiseFilter, int]]]:
     """Return the preview's warnings but for those that a filter takes, and how many those are."""
     known = _known_rules(change)
+    acknowledged = {each.rule for each in list_acknowledged(change)}
     kept, counts = [], Counter[str]()
     for text in change.preview.warnings:
-        rule = _RULE.search(text)
+        rule, policy = _RULE.search(text), _POLICY.match(text)
         if _PLUGIN.fullmatch(text):
             counts[PLUGIN_PATH.name] += 1
         elif rule is not None and rule[1] in known:
             counts[KNOWN_WARNING.name] += 1
+        elif policy is not None and policy[1] in acknowledged:
+            counts[ACKNOWLEDGED.name] += 1
         else:
             kept.append(text)
     return kept, [(each, counts[each.name]) for each in OF_WARNINGS if counts[each.name]]
@@ -157,7 +162,8 @@ def _is_provider_version(step: Step, path: str) -> bool:
 
 PLUGIN_PATH = NoiseFilter("plugin-path", "warnings of the engine that name the file of a plugin")
 KNOWN_WARNING = NoiseFilter("known-warning", "warnings of `stack check` that the stack file had before the change")
-OF_WARNINGS = (PLUGIN_PATH, KNOWN_WARNING)
+ACKNOWLEDGED = NoiseFilter("acknowledged-warning", "warnings of policies that the stack file acknowledges")
+OF_WARNINGS = (PLUGIN_PATH, KNOWN_WARNING, ACKNOWLEDGED)
 """Filters of the preview's warnings."""
 FILTERS = (
     NoiseFilter(

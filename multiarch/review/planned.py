@@ -24,6 +24,7 @@ from multiarch.stack.model import ClusterPlan, ExistingClusterPlan, NewNetwork, 
 from multiarch.stack.roles import OF_NODES, list_roles
 
 CLUSTER, RELEASE, ADD_ON = "aws:eks/cluster:Cluster", "kubernetes:helm.sh/v3:Release", "aws:eks/addon:Addon"
+VPC = "aws:ec2/vpc:Vpc"
 _LOG_GROUP = "aws:cloudwatch/logGroup:LogGroup"
 _ATTACHMENT = "aws:iam/rolePolicyAttachment:RolePolicyAttachment"
 _PLANNED, _OWN = "planned:", "of this stack"
@@ -123,11 +124,7 @@ def _list_control_plane(plan: Plan) -> Iterator[_Row]:
     if isinstance(plan.cluster, ExistingClusterPlan):
         return
     cluster = plan.cluster
-    settings: Properties = {
-        "upgradePolicy": {"supportType": cluster.upgrade_policy},
-        "zonalShiftConfig": {"enabled": cluster.zonal_shift},
-        "controlPlaneScalingConfig": {"tier": cluster.tier},
-    }
+    upgrades = {"upgradePolicy": {"supportType": cluster.upgrade_policy}} if cluster.upgrade_policy else {}
     inputs = {
         "name": cluster.name,
         "version": cluster.version,
@@ -135,7 +132,7 @@ def _list_control_plane(plan: Plan) -> Iterator[_Row]:
         "roleArn": plan.iam.roles.get("cluster", f"{_OWN}, with the path {plan.iam.path}"),
         "enabledClusterLogTypes": sorted(cluster.logging.types),
         "kubernetesNetworkConfig": {"serviceIpv4Cidr": cluster.service_cidr},
-        **{key: value for key, value in settings.items() if None not in value.values()},
+        **upgrades,
         "vpcConfig": {
             "endpointPrivateAccess": cluster.endpoint.private,
             "endpointPublicAccess": cluster.endpoint.public,
@@ -161,6 +158,12 @@ def _list_control_plane(plan: Plan) -> Iterator[_Row]:
         configuration = {"configurationValues": each.configuration or "{}"}
         version = {"addonVersion": each.version} if each.version else {}
         yield ADD_ON, each.name, {"addonName": each.name, **configuration, **version}
+        if each.policy:
+            yield "aws:iam/rolePolicy:RolePolicy", each.name, {"role": each.name, "policy": each.policy}
+        for policy in each.policies if each.extra else ():
+            arn = policy if policy.startswith("arn:") else f"arn:aws:iam::aws:policy/{policy}"
+            inputs = {"role": each.name, "policyArn": arn}
+            yield "aws:iam/rolePolicyAttachment:RolePolicyAttachment", f"{each.name} {policy}", inputs
 
 
 def _list_roles(plan: Plan) -> Iterator[_Row]:
@@ -198,7 +201,7 @@ def _list_network(plan: Plan) -> Iterator[_Row]:
     network = plan.network
     if not isinstance(network, NewNetwork):
         return
-    yield "aws:ec2/vpc:Vpc", "vpc", {"cidrBlock": network.cidr}
+    yield VPC, "vpc", {"cidrBlock": network.cidr}
     for subnet in network.subnets:
         zone = network.zones[subnet.zone] if network.zones else UNKNOWN
         yield "aws:ec2/subnet:Subnet", subnet.name, {"cidrBlock": subnet.cidr, "availabilityZone": zone}
@@ -222,7 +225,7 @@ def _list_nodes(plan: Plan) -> Iterator[_Row]:
         inputs = {"metadataOptions": metadata, "blockDeviceMappings": disks}
         yield "aws:ec2/launchTemplate:LaunchTemplate", group.name, inputs
     cluster = plan.cluster
-    theirs = (cluster.security_groups or (_OWN,)) if isinstance(cluster, ExistingClusterPlan) else ()
+    theirs = (plan.security_groups or (_OWN,)) if isinstance(cluster, ExistingClusterPlan) else ()
     if karpenter := plan.autoscaling.karpenter:
         node_class = build_node_class(
             karpenter.node_class, cluster=cluster.name, role="", tags=plan.tags, security_groups=theirs

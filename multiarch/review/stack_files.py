@@ -32,11 +32,11 @@ def find_stack_file_changes(change: StackChange) -> Iterator[Finding]:
     if not change.preview.source:
         text = "No preview was given: only the stack files are compared."
         unread = [f"{before.problem} So nothing is compared with it."] if before and before.problem else []
-        keys = [f"Changed: {each}." for each in _list_changed_keys(change)]
+        keys = [f"Changed: {each}." for each in list_changed_keys(change)]
         yield Finding(NO_PREVIEW, stack, text, limit_lines((_UNKNOWN, *unread, *keys)))
 
 
-def _list_changed_keys(change: StackChange) -> Iterator[str]:
+def list_changed_keys(change: StackChange) -> Iterator[str]:
     """Yield each key whose value differs, those without a rule too: nothing that the file says is passed over."""
     old, new = (each.values if each and each.plan else {} for each in (change.before, change.after))
     for path in list_differences(old, new) if old and new else ():

@@ -10,7 +10,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import NamedTuple
 
-from multiarch.errors import MultiarchError, StackError
+from multiarch.errors import MultiarchError, OutsideError, StackError
 from multiarch.git import Repository
 from multiarch.plurals import format_count
 from multiarch.review.model import StackVersion
@@ -40,22 +40,32 @@ class Folder(NamedTuple):
         file = self.path / relative
         if not os.path.lexists(file):
             return None
-        shown, side = relative.as_posix(), f"{self.name}: " if self.name else ""
-        try:
-            loaded = load_file(file, project_file=self.path / PROJECT_FILE)
-            plan = make_plan(loaded, today=today)
-        except StackError as error:
-            found = [f"{each.key or 'the file'}: {each.message}" for each in error.problems if each.severity == "error"]
-            more = f" {format_count(len(found) - 1, 'more problem')}." if len(found) > 1 else ""
-            return StackVersion(shown, None, f"{side}{found[0] if found else 'invalid'}{more}")
-        except MultiarchError as error:
-            return StackVersion(shown, None, f"{side}{error.message}".replace(f"{self.path}/", side))
-        of_aws = {
-            "aws:region": loaded.region,
-            "aws:profile": plan.identity.profile,
-            "aws:assumeRoles": plan.identity.role_arn,
-        }
-        return StackVersion(shown, plan, values={**of_aws, **loaded.spec.model_dump(by_alias=True)})
+        side = f"{self.name}: " if self.name else ""
+        return read_version(file, self.path / PROJECT_FILE, today, relative.as_posix(), side)
+
+
+def read_version(
+    file: Path, project_file: Path, today: date, shown: str, side: str = "", text: str | None = None
+) -> StackVersion:
+    """Return a stack's file and plan. ``shown`` is its name in messages, which begin with ``side``.
+
+    ``text`` is its content, if it is not to be read from ``file``.
+    """
+    try:
+        loaded = load_file(file, project_file=project_file, text=text)
+        plan = make_plan(loaded, today=today)
+    except StackError as error:
+        found = [f"{each.key or 'the file'}: {each.message}" for each in error.problems if each.severity == "error"]
+        more = f" {format_count(len(found) - 1, 'more problem')}." if len(found) > 1 else ""
+        return StackVersion(shown, None, f"{side}{found[0] if found else 'invalid'}{more}")
+    except MultiarchError as error:
+        return StackVersion(shown, None, f"{side}{error.message}".replace(f"{project_file.parent}/", side))
+    of_aws = {
+        "aws:region": loaded.region,
+        "aws:profile": plan.identity.profile,
+        "aws:assumeRoles": plan.identity.role_arn,
+    }
+    return StackVersion(shown, plan, values={**of_aws, **loaded.spec.model_dump(by_alias=True)})
 
 
 def open_folder(path: Path) -> Folder:
@@ -78,7 +88,7 @@ def open_commit(root: Path, ref: str) -> Iterator[Folder]:
     repository = Repository.of(root)
     commit = repository.base(ref)
     stacks = [STACKS_FOLDER / name for name in repository.names(commit, STACKS_FOLDER.as_posix())]
-    with TemporaryDirectory(prefix="multiarch-review-") as folder:
+    with _open_temporary_folder() as folder:
         path = Path(folder)
         (path / STACKS_FOLDER).mkdir(parents=True)
         for each in (Path(PROJECT_FILE), *(each for each in stacks if each.suffix == _SUFFIX)):
@@ -87,3 +97,13 @@ def open_commit(root: Path, ref: str) -> Iterator[Folder]:
         if not (path / PROJECT_FILE).is_file():
             raise MultiarchError(f"There is no {PROJECT_FILE} at {ref}.", hint="Give a commit of this project.")
         yield Folder(path, ref)
+
+
+def _open_temporary_folder() -> TemporaryDirectory[str]:
+    try:
+        return TemporaryDirectory(prefix="multiarch-review-")
+    except OSError as error:
+        raise OutsideError(
+            f"A temporary folder can't be made: {error.strerror}.",
+            hint="Set TMPDIR to a folder that can be written; in a container, mount one at /tmp.",
+        ) from error

@@ -22,7 +22,7 @@ AUTOSCALING = (
           "Use nat: single or per-zone, or autoscaling.use none."),
     warning("autoscaler-not-used", "settings of an autoscaler that `autoscaling.use` does not name",
             "Set autoscaling.use, or remove them."),
-    error("nothing-installed", "`installed: true` in a new cluster", "Remove installed."),
+    error("nothing-installed", "`installed: true` in a new cluster, or `namespace` without it", "Remove the key."),
     error("installed-autoscaler", "settings of an installed autoscaler that only its owner can change",
           "Remove the key, and set it where the autoscaler was installed."),
     error("migration-of-installed", "`migrateFrom` with an autoscaler that the stack does not install",

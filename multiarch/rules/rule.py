@@ -57,6 +57,7 @@ class Finding:
     one sentence; ``details`` are further lines, one fact each. ``urns`` are the resources it was found in. ``risk`` is
     the rule's unless the finding knows better, and so is ``hint``, the fix. ``undecided``: the update will show it, and
     nothing is known before. ``locations`` and ``fingerprint``, which has a kind and a value, are for code scanners.
+    ``acknowledged`` is why a team accepts it, empty otherwise.
     """
 
     rule: Rule
@@ -69,6 +70,7 @@ class Finding:
     hint: str = ""
     locations: Sequence[Location] = ()
     fingerprint: tuple[str, str] = ("", "")
+    acknowledged: str = ""
 
     def to_json(self) -> dict[str, object]:
         """Return the keys of a finding about a node; a review has its own."""

@@ -53,5 +53,10 @@ STACK_FILE = (
     error("wrong-merge", "`<<` without the alias of a mapping", "Write `<<: *ALIAS`, with the alias of a mapping."),
     error("endless-alias", "an alias inside of its own anchor", "Remove the alias."),
     error("too-many-values", "aliases that expand the file to more than 50,000 values", "Use fewer aliases."),
+    error("unknown-rule", "a name below `acknowledge` that is not a rule",
+          "Write the name that `multiarch stack check` shows in brackets."),
+    error("acknowledged-error", "an error below `acknowledge`, or that something was not read",
+          "Correct the error, and remove the entry."),
+    warning("unused-acknowledgement", "an entry of `acknowledge` whose rule warns of nothing", "Remove the entry."),
     error("refused", "a stack that the command line could not read at all", ""),
 )

@@ -8,80 +8,40 @@ import json
 import os
 import re
 import shutil
-import subprocess
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
-from functools import cached_property
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from multiarch.aws_cli import require_aws_cli
 from multiarch.aws_errors import translate_failures
-from multiarch.doctor import account, programs, quotas, reach
+from multiarch.doctor import account, in_cluster, programs, quotas, reach
 from multiarch.doctor.existing import (
     OWN_TAG,
     Clients,
     FoundCluster,
     find_fixed_changes,
     find_foreign_log_group,
-    read_cluster,
     read_log_group,
     read_unhealthy_groups,
 )
-from multiarch.doctor.joined import JoinedCluster, find_obstacles, read_joined_cluster
+from multiarch.doctor.joined import find_obstacles
 from multiarch.doctor.model import CheckResult, CheckState, Examination, judge_found
 from multiarch.errors import MultiarchError, OutsideError, UnknownFactError
 from multiarch.facts.instance_types import get_instance_type
 from multiarch.facts.partitions import ZONE_IDS_WITHOUT_EKS
-from multiarch.kubernetes.cluster import open_cluster
+from multiarch.kubernetes.errors import ClusterError
 from multiarch.kubernetes.resources import SECRETS
 from multiarch.kubernetes.source import ClusterAccess
 from multiarch.nodes.model import CLUSTER_TAG, CapacityType
 from multiarch.probe import find_silence
+from multiarch.runs.doctor_sources import Check, MachineSources, StackSources, query_program
 from multiarch.stack.checks.access import check_creator
 from multiarch.stack.eks_cluster import EksCluster
 from multiarch.stack.load import Stack
 from multiarch.stack.model import ExistingClusterPlan, NewNetwork, Plan
 
-Check = Callable[[Any], Iterable[CheckResult]]
-"""Takes :class:`MachineSources` or :class:`StackSources`, and returns rows. An error makes the row unknown."""
-_SECONDS = 30
-"""Time limit of a program."""
 _VENV_VERSION = re.compile(r"^version(?:_info)?\s*=\s*(\d+\.\d+\.\d+)", re.MULTILINE)
-
-
-@dataclass(kw_only=True)
-class MachineSources:
-    """What checks without a stack read; ``root`` is the clone. The check of credentials sets ``region`` and ``caller``.
-
-    ``caller`` is the ARN of the identity that Pulumi uses; empty where AWS can't be queried.
-    """
-
-    root: Path
-    clients: Clients
-    region: str = ""
-    caller: str = ""
-
-
-@dataclass(kw_only=True)
-class StackSources(MachineSources):
-    """What checks of a stack read."""
-
-    stack: Stack
-    plan: Plan
-    access: ClusterAccess
-
-    @cached_property
-    def joined(self) -> JoinedCluster:
-        """The existing cluster that the stack adds nodes to, read once."""
-        return read_joined_cluster(self.clients, self.plan)
-
-    @cached_property
-    def cluster(self) -> FoundCluster | EksCluster | None:
-        """The cluster of the stack's name, read once."""
-        is_theirs = isinstance(self.plan.cluster, ExistingClusterPlan)
-        return self.joined.cluster if is_theirs else read_cluster(self.clients, self.plan)
 
 
 def check_prerequisites(
@@ -120,7 +80,7 @@ def check_python(sources: MachineSources) -> Iterator[CheckResult]:
 def check_engine(_: MachineSources) -> Iterator[CheckResult]:
     """Check the engine, and the language host beside it or on PATH."""
     engine = shutil.which("pulumi") or ""
-    version = _query_program("pulumi", "version").strip() if engine else ""
+    version = query_program("pulumi", "version").strip() if engine else ""
     install = "Install Pulumi: https://www.pulumi.com/docs/install/"
     yield programs.judge_version_of("engine", "pulumi", version, programs.ENGINE, install)
     if not engine:
@@ -138,7 +98,7 @@ def check_plugins(sources: MachineSources) -> Iterator[CheckResult]:
         for each in importlib.metadata.distributions(path=folders)
         if (name := str(each.metadata["Name"]).removeprefix("pulumi-").removeprefix("pulumi_")) in programs.SDKS
     }
-    printed = _query_program("pulumi", "plugin", "ls", "--json")
+    printed = query_program("pulumi", "plugin", "ls", "--json")
     try:
         installed = {(row["name"], str(row.get("version")).removeprefix("v")) for row in json.loads(printed)}
     except (ValueError, TypeError, LookupError, AttributeError) as error:
@@ -155,7 +115,7 @@ def check_aws_cli(_: MachineSources) -> Iterator[CheckResult]:
     except MultiarchError as missing:
         yield CheckResult("aws cli", CheckState.FAILED, missing.message, missing.hint)
         return
-    yield programs.judge_aws_cli(_query_program("aws", "--version"))
+    yield programs.judge_aws_cli(query_program("aws", "--version"))
 
 
 def check_tools(sources: MachineSources) -> Iterator[CheckResult]:
@@ -271,6 +231,17 @@ def check_version(sources: StackSources) -> Iterator[CheckResult]:
     yield account.judge_version(version, offered)
 
 
+def check_subnets(sources: StackSources) -> Iterator[CheckResult]:
+    """Check the subnets of a VPC that was there before the cluster."""
+    plan = sources.plan
+    if isinstance(plan.network, NewNetwork) or isinstance(plan.cluster, ExistingClusterPlan):
+        return
+    # A filter, because an ID that does not exist is an error otherwise.
+    by = [{"Name": "subnet-id", "Values": [*plan.network.private_subnet_ids, *plan.network.control_plane_subnet_ids]}]
+    rows = sources.clients("ec2").describe_subnets(Filters=by)["Subnets"]
+    yield from account.judge_subnets(plan.network, {row["SubnetId"]: row for row in rows})
+
+
 def check_offerings(sources: StackSources) -> Iterator[CheckResult]:
     """Check that each instance type of a node group is offered in its zones."""
     ec2, network, offered = sources.clients("ec2"), sources.plan.network, defaultdict[str, set[str]](set)
@@ -327,35 +298,65 @@ def check_api(sources: StackSources) -> Iterator[CheckResult]:
     yield reach.judge_api(endpoint, reason, needed=reach.needs_api(sources.plan))
 
 
+def check_inside(sources: StackSources) -> Iterator[CheckResult]:
+    """Check who may use an existing cluster, and whether others have objects that the stack declares there."""
+    plan, found, denied, user = sources.plan, sources.cluster, None, ""
+    if not isinstance(plan.cluster, ExistingClusterPlan) or not isinstance(found, EksCluster):
+        return
+    if not reach.needs_api(plan):
+        return
+    try:
+        with sources.open_cluster(found) as cluster:
+            user = f"the user of the context {cluster.name}" if sources.access.is_given else ""
+            denied = in_cluster.find_denied(cluster, plan)
+            present = in_cluster.find_present(cluster, plan)
+        own = _list_own(sources) if present else frozenset()
+    except MultiarchError as error:
+        if isinstance(error, ClusterError) and error.status == in_cluster.UNAUTHORIZED and not user:
+            denied = "use the API"
+        yield _judge_access(sources, found, denied, user) if denied is not None else _judge_entry(sources, found, error)
+        text = f"objects in the cluster were not compared: {error.message}"
+        yield CheckResult("object", CheckState.UNKNOWN, text, error.hint)
+    else:
+        yield _judge_access(sources, found, denied, user)
+        yield from in_cluster.judge_objects(present, own, plan)
+
+
+def _judge_access(sources: StackSources, found: EksCluster, denied: str, user: str) -> CheckResult:
+    return in_cluster.judge_access(sources.plan, sources.caller, found.authentication_mode, denied, user)
+
+
+def _judge_entry(sources: StackSources, found: EksCluster, error: MultiarchError) -> CheckResult:
+    mode, entries = found.authentication_mode, list[str]()
+    if mode != "CONFIG_MAP":
+        pages = sources.clients("eks").get_paginator("list_access_entries").paginate(clusterName=found.name)
+        entries = [each for page in pages for each in page["accessEntries"]]
+    return in_cluster.judge_entry(sources.plan, sources.caller, mode, entries, error.message)
+
+
+def _list_own(sources: StackSources) -> frozenset[str]:
+    """Return what Pulumi's state has in the cluster, as kinds with IDs; nothing for a stack that is not there yet."""
+    words = ("stack", "export", "--non-interactive", "--stack", sources.plan.stack)
+    try:
+        printed = query_program("pulumi", *words, folder=sources.root)
+    except OutsideError as error:
+        if "no stack named" in error.message:
+            return frozenset()
+        raise
+    try:
+        rows = json.loads(printed)["deployment"].get("resources") or ()
+        return frozenset(f"{row['type'].rpartition(':')[2]} {row['id']}" for row in rows if "id" in row)
+    except (ValueError, TypeError, LookupError, AttributeError) as error:
+        raise OutsideError("`pulumi stack export` printed no state.") from error
+
+
 def check_releases(sources: StackSources) -> Iterator[CheckResult]:
     """Check the stack's Helm releases in an existing cluster."""
     own = reach.list_releases(sources.plan)
     if sources.cluster is None or not own:
         return
-    with open_cluster(sources.access) as cluster:
-        if cluster.address.rstrip("/") != sources.cluster.endpoint.rstrip("/"):
-            hint = "Give the context of the stack's cluster with --context."
-            raise OutsideError(f"The kubeconfig's context {cluster.name} is of another cluster.", hint=hint)
+    with sources.open_cluster(sources.cluster) as cluster:
         yield from reach.judge_releases(cluster.list_metadata(SECRETS, "owner=helm"), own)
-
-
-def _query_program(program: str, *words: str) -> str:
-    """Return what a program on PATH prints. Raises OutsideError if it fails, or is not there."""
-    if shutil.which(program) is None:
-        raise OutsideError(f"There is no `{program}` on PATH.")
-    environment = os.environ | {"PULUMI_SKIP_UPDATE_CHECK": "true"}
-    try:
-        done = subprocess.run(  # noqa: S603 (a program that `pulumi up` runs too)
-            [program, *words],
-            env=environment,
-            capture_output=True,
-            text=True,
-            timeout=_SECONDS,
-            check=True,
-        )
-    except (OSError, subprocess.SubprocessError) as error:
-        raise OutsideError(f"`{program} {' '.join(words)}` failed: {error}.") from error
-    return done.stdout
 
 
 MACHINE_CHECKS: Mapping[str, Check] = {
@@ -372,10 +373,12 @@ AWS_CHECKS: Mapping[str, Check] = {
     "kubernetes version": check_version,
     "service-linked role": check_roles,
     "quota": check_quotas,
+    "subnets": check_subnets,
     "instance types": check_offerings,
     "image": check_images,
     "node groups": check_node_groups,
     "kubernetes api": check_api,
+    "kubernetes access": check_inside,
     "helm release": check_releases,
 }
 """The checks of a stack that need AWS, in the order of the rows."""

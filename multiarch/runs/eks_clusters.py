@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, fields, replace
 from typing import Any, TypeVar
 
 from multiarch.aws_errors import open_clients, translate_failures
-from multiarch.errors import MultiarchError, OutsideError
+from multiarch.errors import OutsideError
 from multiarch.existing.counterparts import list_candidate_types
 from multiarch.facts.ami_families import NODE_FAMILIES, get_family
 from multiarch.kubernetes.cluster import open_cluster
@@ -22,9 +22,15 @@ from multiarch.kubernetes.source import ClusterAccess
 from multiarch.nodes.model import NodeGroupKind
 from multiarch.observed.eks import answers
 from multiarch.observed.eks.answers import Answer
-from multiarch.observed.eks.inside import read_inside
+from multiarch.observed.eks.inside import CLUSTER_AUTOSCALER, read_inside, read_running
 from multiarch.observed.eks.model import InCluster, NodeSettings, ObservedCluster, ObservedGroup
-from multiarch.stack.eks_cluster import read_eks_cluster, read_private_subnets
+from multiarch.stack.eks_cluster import (
+    find_security_groups,
+    read_nodes,
+    read_private_subnets,
+    read_subnets,
+    require_eks_cluster,
+)
 from multiarch.threads import split_items
 
 Item = TypeVar("Item")
@@ -62,11 +68,12 @@ def read_cluster_nodes(name: str, region: str | None, access: ClusterAccess) -> 
 
 def _read_inside(found: ObservedCluster, access: ClusterAccess) -> InCluster:
     with open_cluster(access) as cluster:
-        if cluster.address.rstrip("/").lower() != found.endpoint.rstrip("/").lower():
-            raise OutsideError(f"The kubeconfig's context {cluster.name} is not of {found.name}.")
+        cluster.require_endpoint(found.endpoint, found.name)
+        deployments = list(cluster.objects([Kind.DEPLOYMENT]))
         return read_inside(
             cluster.name,
-            deployments=cluster.objects([Kind.DEPLOYMENT]),
+            deployments=deployments,
+            autoscalers=read_running(cluster, deployments, CLUSTER_AUTOSCALER),
             nodes=cluster.objects([Kind.NODE]),
             pools=cluster.list_custom(NODE_POOLS),
             classes=cluster.list_custom(NODE_CLASSES),
@@ -82,12 +89,7 @@ class _AwsReader:
     pool: ThreadPoolExecutor = field(default_factory=lambda: ThreadPoolExecutor(_AT_ONCE))
 
     def read(self) -> ObservedCluster:
-        found = read_eks_cluster(self.clients("eks"), self.name)
-        if found is None:
-            raise MultiarchError(
-                f"There is no EKS cluster {self.name} in {self.region}.",
-                hint="Give its region with --region, or other credentials with AWS_PROFILE.",
-            )
+        found = require_eks_cluster(self.clients("eks"), self.name)
         bare = ObservedCluster(**{each.name: getattr(found, each.name) for each in fields(found)}, region=self.region)
         if not bare.is_usable:
             return bare
@@ -100,8 +102,9 @@ class _AwsReader:
     def _with_nodes(self, bare: ObservedCluster) -> ObservedCluster:
         groups = self._read_groups()
         used = {each for group in groups for each in group.subnets} | set(bare.subnet_ids)
-        subnets = self._pages("ec2", "describe_subnets", "Subnets", SubnetIds=sorted(used))
-        private = read_private_subnets(self.clients("ec2"), replace(bare, subnet_ids=tuple(used)))
+        ec2 = self.clients("ec2")
+        subnets, nodes = read_subnets(ec2, used), read_nodes(ec2, self.name)
+        private = read_private_subnets(ec2, bare.vpc_id, subnets)
         routed = {each for zone in private.values() for each in zone}
         found = replace(
             bare,
@@ -110,8 +113,9 @@ class _AwsReader:
                 sorted((answers.read_subnet(each, routed) for each in subnets), key=lambda each: (each.zone, each.id))
             ),
             offered=self._find_offers(list_candidate_types(groups)),
+            node_security_groups=find_security_groups(bare, nodes),
         )
-        return found if found.auto_mode else self._with_karpenter(found)
+        return found if found.auto_mode else self._with_karpenter(found, nodes)
 
     def _with_addons(self, bare: ObservedCluster) -> ObservedCluster:
         eks = self.clients("eks")
@@ -125,15 +129,9 @@ class _AwsReader:
             service_accounts=frozenset(f"{each['namespace']}/{each['serviceAccount']}" for each in accounts),
         )
 
-    def _with_karpenter(self, found: ObservedCluster) -> ObservedCluster:
+    def _with_karpenter(self, found: ObservedCluster, nodes: Iterable[Answer]) -> ObservedCluster:
         """Add the roles of Karpenter's nodes: of running ones, or by the access entry that its documents name so."""
-        filters = [
-            {"Name": "tag-key", "Values": ["karpenter.sh/nodepool"]},
-            {"Name": "instance-state-name", "Values": ["running"]},
-        ]
-        reservations = self._pages("ec2", "describe_instances", "Reservations", Filters=filters)
-        every = [each for reservation in reservations for each in reservation["Instances"]]
-        instances = [each for each in every if _has_tag(each, f"kubernetes.io/cluster/{self.name}")]
+        instances = [each for each in nodes if _has_tag(each, "karpenter.sh/nodepool")]
         profiles = {_get_last(each.get("IamInstanceProfile", {}).get("Arn")) for each in instances} - {""}
         roles = set(self._map(self._find_role, sorted(profiles)))
         if not roles and found.authentication_mode != "CONFIG_MAP":

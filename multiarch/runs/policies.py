@@ -15,8 +15,10 @@ from multiarch.policies import build_policies
 from multiarch.policies.model import DeclaredResource, check_policy
 from multiarch.registry.reference import InvalidReferenceError, parse_reference
 from multiarch.rules import Severity
+from multiarch.rules.policies import POLICIES
 from multiarch.runs.rendering import load_rendering
 from multiarch.runs.stacks import CheckedStack, find_root
+from multiarch.stack.acknowledged import describe_unused, mark_warnings
 from multiarch.stack.model import Plan
 
 
@@ -27,13 +29,27 @@ def with_policies(checked: CheckedStack, project: Path | None = None) -> Checked
     """
     if checked.plan is None:
         return checked
-    found = find_violations(checked.plan, checked.file, project)
+    found = mark_warnings(find_violations(checked.plan, checked.file, project), checked.plan.acknowledged)
+    seen = {each.rule for each in (*found, *checked.problems)} | {
+        _PINNED for each in checked.problems if _is_said(each)
+    }
+    found += [
+        replace(describe_unused(name), file=checked.file, key=f"acknowledge.{name}")
+        for name, _ in checked.plan.acknowledged
+        if name in _NAMES and name not in seen
+    ]
     fatal = any(problem.severity is Severity.ERROR for problem in found)
     checked = replace(checked, problems=(*checked.problems, *found))
     return replace(checked, plan=None, summary=None) if fatal else checked
 
 
-_UNPINNED = ("ami-not-pinned", "ami-release-alone")
+_PINNED, _UNPINNED = "policy-ami-pinned", ("ami-not-pinned", "ami-release-alone")
+_NAMES = frozenset(rule.name for rule in POLICIES)
+
+
+def _is_said(problem: Problem) -> bool:
+    """Return whether `stack check` says with the line of the file what a policy finds too."""
+    return problem.rule in _UNPINNED
 
 
 def find_violations(plan: Plan, file: str, project: Path | None = None) -> list[Problem]:
@@ -42,8 +58,7 @@ def find_violations(plan: Plan, file: str, project: Path | None = None) -> list[
         DeclaredResource(each.urn, each.type, each.name, each.inputs, each.ignore_changes, frozenset(each.dependencies))
         for each in load_rendering(find_root(project)).declare(plan).resources
     ]
-    # `stack check` says it with the line of the file.
-    said = {"policy-ami-pinned"} if any(each.rule in _UNPINNED for each in plan.warnings) else set()
+    said = {_PINNED for each in plan.warnings if _is_said(each)}
     return [
         Problem(found.rule.name, found.text, file=file, key=found.subject)
         for policy in build_policies(judge_image)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, nullcontext
 from dataclasses import replace
 from datetime import date
 from pathlib import Path
@@ -16,11 +16,13 @@ from multiarch.observed.objects import read_manifest_objects
 from multiarch.rebalance.install.objects import build_objects
 from multiarch.review.model import Preview, StackChange, StackVersion
 from multiarch.review.previews.reading import read_previews
-from multiarch.review.versions import Folder, open_commit, open_folder
-from multiarch.runs.stacks import find_root
+from multiarch.review.versions import Folder, open_commit, open_folder, read_version
+from multiarch.runs.stacks import find_file, find_root, get_stack_name, load_plan
 from multiarch.scheduling.pods import Pod
 from multiarch.stack.affected import has_same_values
 from multiarch.stack.engine_config import NAMESPACE
+from multiarch.stack.load import PROJECT_FILE, STACKS_FOLDER
+from multiarch.stack.yaml_source import format_path, read_text
 from multiarch.today import get_today
 
 STANDARD_INPUT = "-"
@@ -59,6 +61,35 @@ def read_changes(
             replace(each, pods=pods, before=_with_objects(each.before), after=_with_objects(each.after))
             for each in changes
         ]
+
+
+def read_stack_change(name: str, against: str, project: Path | None = None) -> StackChange:
+    """Return what the working tree changes in a stack's file since ``against``, as a change without a preview.
+
+    ``against`` is a file or a folder (another clone of the project) where there is one of that path, and otherwise a
+    ref of Git, whose last common commit with HEAD counts. A file gets the project's own defaults. Raises StackError for
+    an invalid stack file, and MultiarchError as :func:`read_changes` does.
+    """
+    file = find_file(name, project)
+    root, stack, day, other = find_root(project or file.parent), get_stack_name(file), get_today(), Path(against)
+    after = read_version(file, root / PROJECT_FILE, day, format_path(file))
+    if after.plan is None:
+        load_plan(file)
+        raise MultiarchError(after.problem)
+    before: StackVersion | None
+    if other.is_file():
+        text = read_text(other)
+        before = read_version(file, root / PROJECT_FILE, day, against, f"{against}: ", text)
+    elif file.absolute().parent.resolve() != (root / STACKS_FOLDER).resolve():
+        hint = "Give --against FILE."
+        raise MultiarchError(f"{file} is not in {root / STACKS_FOLDER}, so {against} has no such stack.", hint=hint)
+    else:
+        with nullcontext(open_folder(other)) if other.is_dir() else open_commit(root, against) as old:
+            before = old.version(stack, day)
+    if before is not None and before.plan is None:
+        raise MultiarchError(before.problem, hint=f"{against} has no valid stack file to compare with.")
+    preview = Preview(stack, NAMESPACE, "", (), (), (), succeeded=False)
+    return StackChange(preview, _with_objects(before), _with_objects(after), day)
 
 
 def _with_objects(version: StackVersion | None) -> StackVersion | None:

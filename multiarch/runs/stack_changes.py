@@ -10,6 +10,7 @@ from multiarch.aws_errors import open_client, translate_failures
 from multiarch.files import write_atomically
 from multiarch.git import ChangedFile, Repository
 from multiarch.runs.stacks import find_root
+from multiarch.stack.addon_pins import find_addon_answers
 from multiarch.stack.affected import FileChange, find_stack_name, list_affected, read_values
 from multiarch.stack.cluster_pins import pin_cluster
 from multiarch.stack.load import PROJECT_FILE, list_stack_files, load_file
@@ -76,12 +77,17 @@ def _change(repository: Repository, base: str, changed: ChangedFile) -> FileChan
 
 @dataclass(frozen=True, slots=True)
 class PinnedStack:
-    """What pinning a stack file changes. ``written``: the file has the changes."""
+    """What pinning a stack file changes. ``written``: the file has the changes.
+
+    ``schemas`` are files with AWS's schemas of add-ons' configuration values, which are there too unless it was a dry
+    run.
+    """
 
     file: str
     written: bool
     changes: tuple[Pin, ...]
     kept: tuple[Kept, ...]
+    schemas: tuple[str, ...] = ()
 
 
 def pin_stack(path: Path, region: str | None, *, upgrade: bool, dry_run: bool) -> PinnedStack:
@@ -96,8 +102,15 @@ def pin_stack(path: Path, region: str | None, *, upgrade: bool, dry_run: bool) -
     plan = make_plan(remove_releases(stack) if upgrade else stack, today=get_today(), pinning=True)
     with translate_failures():
         found = find_pins(stack, plan, clients, upgrade=upgrade)
-    pins = Pins((*of_cluster.changes, *found.changes), (*of_cluster.kept, *found.kept))
-    written = bool(pins.changes) and not dry_run
-    if written:
-        write_atomically(path, write_pins(path.read_bytes().decode("utf-8"), pins.changes))
-    return PinnedStack(format_path(path), written, pins.changes, pins.kept)
+        answers = find_addon_answers(stack, found, path.parent, clients.eks)
+    changes = (*of_cluster.changes, *found.changes, *(each for each in answers.pins if isinstance(each, Pin)))
+    kept = (*of_cluster.kept, *found.kept, *(each for each in answers.pins if isinstance(each, Kept)))
+    text = write_pins(path.read_bytes().decode("utf-8"), changes) if changes else None
+    if not dry_run:
+        # First: without them, a stack file with new versions is not checked.
+        for file, schema in answers.schemas.items():
+            write_atomically(file, schema)
+        if text is not None:
+            write_atomically(path, text)
+    written = text is not None and not dry_run
+    return PinnedStack(format_path(path), written, changes, kept, tuple(map(format_path, answers.schemas)))

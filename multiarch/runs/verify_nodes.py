@@ -10,16 +10,17 @@ from typing import Any, TypeVar
 
 from multiarch.aws_errors import translate_failures
 from multiarch.errors import MultiarchError, OutsideError
-from multiarch.kubernetes.cluster import open_cluster
+from multiarch.kubernetes.cluster import KubernetesCluster, open_cluster
 from multiarch.kubernetes.errors import ConflictError, KubeconfigError
-from multiarch.kubernetes.resources import Kind
-from multiarch.kubernetes.source import ClusterAccess, LoadedObject
+from multiarch.kubernetes.resources import NODE_POOLS, Kind
+from multiarch.kubernetes.source import ClusterAccess
+from multiarch.observed.eks.inside import CLUSTER_AUTOSCALER, read_running
 from multiarch.observed.images import Progress, ignore_progress
 from multiarch.observed.nodes import ObservedNode, list_omission_notes, read_nodes
 from multiarch.rules import Finding
 from multiarch.ssm.model import InstanceAnswer
-from multiarch.stack.model import Plan
-from multiarch.verify.nodes.autoscaler import judge_autoscaler
+from multiarch.stack.model import ExistingClusterPlan, Plan
+from multiarch.verify.nodes.autoscaler import judge_autoscaler, judge_weights
 from multiarch.verify.nodes.boot import find_boot_fault
 from multiarch.verify.nodes.instances import (
     find_instances,
@@ -87,8 +88,12 @@ class NodeSourceReader:
             region=region,
             arm64_taint=plan.arm64_taint if plan else None,
             join_minutes=self.join_minutes,
+            others=plan is not None and isinstance(plan.cluster, ExistingClusterPlan),
         )
-        findings = self._try("the cluster autoscaler", lambda: self._judge_autoscaler(region)) or ()
+        findings = (
+            *(self._try("the cluster autoscaler", lambda: self._judge_autoscaler(region)) or ()),
+            *(self._try("the NodePools", lambda: self._judge_weights(region)) or ()),
+        )
         return replace(sources, boot=self._boot(sources), findings=findings, notes=tuple(self.notes))
 
     def _try(self, what: str, work: Callable[[], Result]) -> Result | None:
@@ -113,18 +118,27 @@ class NodeSourceReader:
         plan = self.plan.autoscaling.cluster_autoscaler if self.plan else None
         if plan is None or not plan.installed:
             return ()
-        found = self._objects(Kind.DEPLOYMENT, region)
-        return tuple(judge_autoscaler((each.value for each in found), plan, self.cluster))
+        with self._open(region) as cluster:
+            found = read_running(cluster, cluster.objects([Kind.DEPLOYMENT]), CLUSTER_AUTOSCALER)
+        return tuple(judge_autoscaler(found, plan, self.cluster))
+
+    def _judge_weights(self, region: str) -> tuple[Finding, ...]:
+        """Judge the weights of NodePools that the cluster had before the stack."""
+        plan = self.plan
+        if plan is None or not plan.autoscaling.pools or not isinstance(plan.cluster, ExistingClusterPlan):
+            return ()
+        with self._open(region) as cluster:
+            return tuple(judge_weights(cluster.list_custom(NODE_POOLS), plan.autoscaling))
 
     def _nodes(self, region: str) -> tuple[ObservedNode, ...]:
-        nodes, omitted = read_nodes(self._objects(Kind.NODE, region))
+        with self._open(region) as cluster:
+            nodes, omitted = read_nodes(cluster.objects([Kind.NODE]))
         self.notes += list_omission_notes(omitted)
         return nodes
 
-    def _objects(self, kind: Kind, region: str) -> list[LoadedObject]:
+    def _open(self, region: str) -> KubernetesCluster:
         try:
-            with open_cluster(self.access) as cluster:
-                return list(cluster.objects([kind]))
+            return open_cluster(self.access)
         except KubeconfigError as error:
             if self.access.kubeconfig or self.access.context:
                 raise

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from multiarch.capacity.sources import Workloads, read_budgets, read_workloads
 from multiarch.kubernetes.cluster import KubernetesCluster, open_cluster
@@ -22,10 +22,15 @@ from multiarch.report.contents import Placement
 from multiarch.simulate.context import SimulationContext, build_simulation_context
 from multiarch.simulate.settled import NodeState
 from multiarch.simulate.simulation import simulate_nodes
-from multiarch.stack.model import Plan
+from multiarch.stack.model import ExistingClusterPlan, Plan
 
 _SHOWN = 5
 """Nodes that a note names."""
+_SYSTEM = "kube-system"
+_OTHERS = (
+    "DaemonSets of the cluster {} that are not in the files, such as aws-node and kube-proxy, use CPU, memory and "
+    "a pod slot on every node. `kubectl get daemonsets -A -o yaml` prints them for another --manifests."
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +99,12 @@ class WorkloadInput:
 def read_manifest_workloads(plan: Plan, files: Sequence[str], *, prices: RegionPrices | None = None) -> WorkloadInput:
     """Read workloads of manifests, for the nodes of a plan. Raises MultiarchError as :func:`read_workloads` does."""
     found = tuple(read_manifests(files))
-    return WorkloadInput(build_simulation_context(plan, prices=prices), read_workloads(found, files), found)
+    workloads = read_workloads(found, files)
+    if isinstance(plan.cluster, ExistingClusterPlan):
+        daemons = {each.namespace for each in workloads.pods if each.per_node}
+        if daemons and _SYSTEM not in daemons:
+            workloads = replace(workloads, notes=(*workloads.notes, _OTHERS.format(plan.cluster.name)))
+    return WorkloadInput(build_simulation_context(plan, prices=prices), workloads, found)
 
 
 def read_cluster_workloads(plan: Plan, cluster: LiveCluster, *, prices: RegionPrices | None = None) -> WorkloadInput:

@@ -1,14 +1,15 @@
-"""The EKS add-ons: one key for each row of :mod:`multiarch.facts.addons`."""
+"""The EKS add-ons: one key for each row of :mod:`multiarch.facts.addons`, and ``extra`` for any other."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import Field, create_model
 from pydantic.alias_generators import to_snake
 
-from multiarch.facts.addons import add_on, add_ons
-from multiarch.schema.base import Section
+from multiarch.facts.addons import AddOn, add_on, add_ons
+from multiarch.facts.extra_addons import find_extra
+from multiarch.schema.base import NAME_KEY, Section
 
 
 class Addon(Section):
@@ -31,13 +32,60 @@ class VpcCniAddon(Addon):
     """Give nodes /28 prefixes instead of single addresses: more pods per node, more addresses per subnet."""
 
 
+class PolicyStatement(Section):
+    """One statement of an IAM policy. It allows its actions."""
+
+    actions: Annotated[list[str], Field(min_length=1)]
+    """Actions, such as ``s3:GetObject`` or ``s3:List*``."""
+    resources: Annotated[list[str], Field(min_length=1)]
+    """ARNs, possibly with ``*``."""
+    conditions: dict[str, dict[str, str | list[str]]] = {}
+    """Conditions of IAM: operator, key, and a value or a list of values."""
+
+
+class ExtraAddon(Addon):
+    """Any EKS add-on, by the name that EKS gives it."""
+
+    before_nodes: bool = False
+    """Install it before the nodes, as an add-on that they need to become ready. Its pods must all be of DaemonSets."""
+    configuration_values: dict[str, Any] = {}
+    """The add-on's configuration. ``multiarch stack pin`` fetches AWS's schema of it, by which it is then checked. The
+    stack's arm64 taint is tolerated without being written here, if where the add-on takes tolerations is known.
+    """
+    policies: list[str] | None = None
+    """ARNs of IAM policies of the role that its pods get by Pod Identity. Default: AWS's own for a few add-ons
+    (aws-efs-csi-driver, amazon-cloudwatch-observability), otherwise none. ``[]`` is no policy.
+    """
+    statements: list[PolicyStatement] = []
+    """Statements of that role's own policy."""
+    service_account: str | None = None
+    """The service account of the pods that get the role. Default: known for a few add-ons; ``multiarch stack pin``
+    writes it for the others.
+    """
+    namespace: str | None = None
+    """The namespace in which EKS installs the add-on, where it gets a role. Default: as for serviceAccount."""
+
+
 class AddonsByName(Section):
-    """The add-ons that a cluster needs; all are on by default."""
+    """The add-ons that a cluster needs, which are on by default, and more."""
+
+    extra: dict[Annotated[str, Field(pattern=NAME_KEY)], ExtraAddon] = {}
+    """More EKS add-ons, by name: any that `aws eks describe-addon-versions` lists."""
 
     def __getitem__(self, name: str) -> Addon:
         """Return the settings of the add-on that EKS calls ``name``."""
+        if name in self.extra and name not in add_ons():
+            return self.extra[name]
         settings: Addon = getattr(self, to_snake(add_on(name).key))
         return settings
+
+    def list_rows(self) -> list[AddOn]:
+        """Return what is known of each add-on that has a key here or is in ``extra``, enabled or not, these last."""
+        return [*add_ons().values(), *(find_extra(name) for name in sorted(self.extra) if name not in add_ons())]
+
+    def list_enabled(self) -> list[AddOn]:
+        """Return what is known of each add-on that is installed."""
+        return [row for row in self.list_rows() if self[row.name].enabled]
 
     @property
     def prefix_delegation(self) -> bool:

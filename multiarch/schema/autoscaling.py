@@ -20,6 +20,8 @@ class ClusterAutoscaler(Section):
     """The existing cluster has one already. The stack then adds its priorities and the tags of the node groups; its
     owner sets the flags that ``multiarch stack explain`` shows.
     """
+    namespace: Annotated[str, Field(pattern="^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$")] = "kube-system"
+    """The namespace of an installed autoscaler, its flag ``--namespace``: there it reads its priorities."""
     priorities: dict[str, Annotated[int, Field(ge=1)]] = {}
     """Priorities of single groups, by name, where the order of capacities is not enough. The higher wins; 1 or more."""
     scale_down_unneeded_minutes: Annotated[int, Field(ge=1, le=1440)] = 10

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
-from pydantic.alias_generators import to_camel
+
+from multiarch.serialization import convert_to_camel_case
 
 
 class Section(BaseModel):
@@ -16,7 +17,7 @@ class Section(BaseModel):
     """
 
     model_config = ConfigDict(
-        alias_generator=to_camel,
+        alias_generator=convert_to_camel_case,
         defer_build=True,
         extra="forbid",
         frozen=True,
@@ -49,6 +50,9 @@ def reject_duplicates(values: list[str]) -> list[str]:
     return values
 
 
+NAME_KEY, POLICY_KEY = "^[A-Za-z0-9_-]+$", "^[A-Za-z0-9]+$"
+KEY_FORMS = {NAME_KEY: "letters, digits, - and _", POLICY_KEY: "letters and digits"}
+"""Patterns of keys that a team chooses, and what they take, in words, for messages."""
 RetentionDays = Literal[
     1, 3, 5, 7, 14, 30, 60, 90, 120, 150, 180, 365, 400, 545, 731, 1096, 1827, 2192, 2557, 2922, 3288, 3653
 ]

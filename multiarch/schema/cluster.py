@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 from pydantic import AfterValidator, Field
 
 from multiarch.errors import KeyPath
-from multiarch.schema.base import RetentionDays, Section, reject_duplicates
+from multiarch.schema.base import NAME_KEY, POLICY_KEY, RetentionDays, Section, reject_duplicates
 
 NEW_CLUSTER_KEYS = (
     "clusterName",
@@ -21,8 +21,6 @@ NEW_CLUSTER_KEYS = (
     "deletionProtection",
     "storageClass",
     "upgradePolicy",
-    "zonalShift",
-    "controlPlaneTier",
 )
 """The keys of a stack that describe a new cluster."""
 CLUSTER_ADMIN_POLICY, VIEW_POLICY = "AmazonEKSClusterAdminPolicy", "AmazonEKSViewPolicy"
@@ -82,7 +80,7 @@ class AccessEntry(Section):
     """The ARN of an IAM role or user, with its path. ``multiarch stack access --sso NAME`` shows the ARN of a
     permission set's role.
     """
-    policies: dict[Annotated[str, Field(pattern="^[A-Za-z0-9]+$")], AccessScope] = {}
+    policies: dict[Annotated[str, Field(pattern=POLICY_KEY)], AccessScope] = {}
     """EKS access policies by name, such as AmazonEKSEditPolicy, each with its scope; ``{}`` is the whole cluster."""
     groups: Annotated[list[str], AfterValidator(reject_duplicates)] = []
     """Kubernetes groups, which RoleBindings and ClusterRoleBindings of your own name."""
@@ -98,7 +96,7 @@ class Access(Section):
     """ARNs of IAM roles or users with AmazonEKSClusterAdminPolicy."""
     readers: Annotated[list[str], AfterValidator(reject_duplicates)] = []
     """ARNs of IAM roles or users with AmazonEKSViewPolicy; it does not show Secrets."""
-    entries: dict[Annotated[str, Field(pattern="^[A-Za-z0-9_-]+$")], AccessEntry] = {}
+    entries: dict[Annotated[str, Field(pattern=NAME_KEY)], AccessEntry] = {}
     """More access entries, by a name of your choice: any access policy, for the whole cluster or some namespaces."""
 
     def list_principals(self) -> Iterator[tuple[KeyPath, str]]:

@@ -7,7 +7,7 @@ from typing import Annotated
 
 from pydantic import AfterValidator, Field
 
-from multiarch.schema.base import Section, reject_duplicates
+from multiarch.schema.base import NAME_KEY, Section, reject_duplicates
 
 _ROLE = r"^arn:aws[a-z-]*:iam::[0-9]{12}:role/[A-Za-z0-9_+=,.@/-]+$"
 _POLICY = r"^arn:aws[a-z-]*:iam::([0-9]{12}|aws):policy/[A-Za-z0-9_+=,.@/-]+$"
@@ -32,7 +32,7 @@ class Iam(Section):
     """The ARN of the policy that limits every role that the stack creates. Default: none."""
     path: Annotated[str, Field(pattern=_PATH, max_length=512)] = "/"
     """The path of roles, instance profiles and policies that the stack creates, such as ``/teams/shop/``."""
-    roles: dict[str, RoleArn] = {}
+    roles: dict[Annotated[str, Field(pattern=NAME_KEY)], RoleArn] = {}
     """Existing roles, in place of those that the stack would create: ARNs by the role's name in the stack, such as
     cluster, managed-nodes, karpenter. The stack attaches no policies to them. ``multiarch stack explain`` shows the
     names.

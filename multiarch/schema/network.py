@@ -54,11 +54,19 @@ class Network(Section):
     flow_logs: FlowLogs | None = None
     """Log the traffic of the new VPC, for example ``{traffic: REJECT}``. Default: no flow logs."""
     vpc_id: str | None = None
-    """An existing VPC. Then ``privateSubnetIds`` is needed too, and cidr, zones, nat, endpoints and flowLogs are not
-    allowed.
+    """An existing VPC. Then ``privateSubnets`` or ``privateSubnetIds`` is needed too, and cidr, zones, nat, endpoints
+    and flowLogs are not allowed.
+    """
+    private_subnets: Annotated[
+        dict[str, list[str]] | None, Field(examples=[{"eu-west-1a": ["subnet-0aaaaaaaaaaaaaaa1"]}])
+    ] = None
+    """The existing subnets that nodes and the control plane's network interfaces use: lists of IDs by zone, two zones
+    at least. Node groups may then have ``zones`` and ``onePerZone``.
     """
     private_subnet_ids: list[str] | None = None
-    """The existing subnets that nodes and the control plane's network interfaces use; two zones at least."""
+    """The same as a list of IDs. The zones then have no names here."""
+    control_plane_subnet_ids: list[str] | None = None
+    """Subnets for the control plane's network interfaces alone, in two zones at least. Default: those of nodes."""
     service_cidr: str | None = None
     """IPv4 CIDR block of Kubernetes Services, /12 to /24 of a private CIDR block, apart from the VPC's. Default:
     172.20.0.0/16.

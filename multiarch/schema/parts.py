@@ -116,7 +116,9 @@ class SingleKarpenter(autoscaling.Karpenter):
 class SingleClusterAutoscaler(autoscaling.ClusterAutoscaler):
     """The cluster autoscaler in a cluster that is there already, for groups with ``clusterAutoscaler: true``."""
 
-    omitted: ClassVar[Mapping[str, str]] = {"installed": "The component installs the cluster autoscaler."}
+    omitted: ClassVar[Mapping[str, str]] = dict.fromkeys(
+        ("installed", "namespace"), "The component installs the cluster autoscaler."
+    )
 
     cluster: ControllerCluster
     """The cluster that it runs in."""

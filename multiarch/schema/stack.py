@@ -46,22 +46,14 @@ class StackSpec(Section):
     """What EKS does at the end of standard support. STANDARD: upgrade the cluster to the next minor version. EXTENDED:
     keep it, at six times the price per cluster hour. Default: EKS's, which is EXTENDED.
     """
-    zonal_shift: TopLevelFlag | None = None
-    """Let Amazon Application Recovery Controller move the cluster's traffic away from an impaired zone, by your command
-    or, with zonal autoshift, by AWS's. Default: EKS's, which is off.
-    """
-    control_plane_tier: Literal["standard", "tier-xl", "tier-2xl", "tier-4xl", "tier-8xl"] | None = None
-    """The scaling tier of the control plane. ``standard`` scales with the load; the others are provisioned capacity at
-    a higher price. Default: EKS's, which is standard.
-    """
     node_repair: TopLevelFlag | None = None
     """Let EKS replace or reboot nodes of managed groups that stay unhealthy. Without the add-on
     eks-node-monitoring-agent it sees the kubelet's conditions only. Default: EKS's, which is off.
     """
     cluster: ExistingCluster | None = None
     """An EKS cluster that is there already. Default: a new one. The keys that describe a new cluster (clusterName,
-    network, apiEndpoint, secretsEncryption, logging, access, addons, deletionProtection, storageClass, upgradePolicy,
-    zonalShift, controlPlaneTier) are then rejected.
+    network, apiEndpoint, secretsEncryption, logging, access, addons, deletionProtection, storageClass, upgradePolicy)
+    are then rejected.
     """
     network: Network = get_section_default(Network)
     """A new or an existing VPC."""
@@ -99,6 +91,10 @@ class StackSpec(Section):
     """A CronJob that moves pods that could run on arm64 off amd64 nodes."""
     charts: Charts = get_section_default(Charts)
     """Where the Helm charts of the autoscalers and of the node termination handler come from."""
+    acknowledge: dict[str, Annotated[str, Field(min_length=1)]] = {}
+    """Warnings that the team has decided about: a rule's name, and the reason. They are shown with it and no longer
+    count (``stack check --strict``). Errors can't be acknowledged; an entry that no warning needs is a warning itself.
+    """
     deletion_protection: TopLevelFlag | None = None
     """Do not delete the cluster until this is false. Default: true in production (prod, production, live), false
     elsewhere.

@@ -29,7 +29,7 @@ _VARIABLE = r"^[^=]+$"
 FORMS: Mapping[str, str] = {
     LABEL_PATTERN: "at most 63 lower-case letters, digits and hyphens, such as team-a",
     NAME_PATTERN: "at most 40 lower-case letters, digits and hyphens, a letter first, such as multiarch-webhook",
-    _IMAGE: "an image without spaces, such as registry.example.com/multiarch-webhook:1.0",
+    _IMAGE: "an image without spaces, such as registry.example.com/multiarch:1.0",
     _OBJECT: "a DNS name in lower case, such as registry-credentials",
     _OBJECT_OR_NONE: "a DNS name in lower case, such as system-cluster-critical",
     _MEMORY: "a whole number of Mi or Gi, such as 512Mi",
@@ -42,7 +42,7 @@ Label = Annotated[str, Field(pattern=LABEL_PATTERN)]
 """A DNS label, as names of namespaces are."""
 Name = Annotated[str, Field(pattern=NAME_PATTERN)]
 """A DNS label with room for the longest suffix of an object's name."""
-Image = Annotated[str, Field(pattern=_IMAGE, examples=["registry.example.com/multiarch-webhook@sha256:…"])]
+Image = Annotated[str, Field(pattern=_IMAGE, examples=["registry.example.com/multiarch@sha256:…"])]
 ObjectName = Annotated[str, Field(pattern=_OBJECT, max_length=253)]
 """A DNS subdomain, as most objects' names are."""
 Port = Annotated[int, Field(ge=1024, le=65535)]

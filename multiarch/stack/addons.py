@@ -1,17 +1,18 @@
-"""The add-ons' plan: which, in what order, and configured so that their controllers find a node."""
+"""The add-ons' plan: which, in what order, and configured so that their pods find a node."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Sequence
 
-from multiarch.facts.addons import AddOn, add_ons
+from multiarch.facts.addons import AddOn, Component, add_ons
 from multiarch.facts.taints import Taint
 from multiarch.facts.tolerations import Toleration, make_toleration
 from multiarch.nodes.model import NodeGroupPlan
 from multiarch.nodes.report import ProblemReport
 from multiarch.scheduling.tolerations import find_untolerated
-from multiarch.schema.addons import Addons, VpcCniAddon
+from multiarch.schema.addons import Addons, ExtraAddon, VpcCniAddon
+from multiarch.stack.extra_addons import find_tolerations
 from multiarch.stack.model import AddonPlan
 
 
@@ -33,7 +34,7 @@ def plan_addons(spec: Addons, arm64_taint: Taint | None, report: ProblemReport) 
             configuration=_configuration(row, spec, added),
             before_nodes=row.before_nodes,
             service_account=row.service_account,
-            managed_policy=row.policy_of(spec[row.name].version),
+            policies=row.policies_of(spec[row.name].version),
         )
         for row in add_ons().values()
         if spec[row.name].enabled
@@ -46,25 +47,33 @@ def check_controllers_have_a_node(
     """Report add-ons whose controller no node group takes: the cluster would never become healthy."""
     if not groups:
         return
-    for name, row in add_ons().items():
-        if row.toleration_path is None or not spec[name].enabled:
-            continue
-        own = row.default_tolerations + ((make_toleration(arm64_taint),) if arm64_taint else ())
-        welcoming = [group for group in groups if not _repelling(group, own)]
-        if not welcoming:
-            group = groups[0]
-            report(
-                "controller-has-no-node",
-                group.path,
-                f"every node group is tainted, and {name} does not tolerate {_repelling(group, own)}; "
-                "the cluster would never become healthy.",
-            )
-        elif name == "coredns" and all(group.sizes.desired == 0 for group in welcoming):
-            report(
-                "coredns-waits",
-                welcoming[0].path,
-                "no group that coredns can use has a node at the start; it waits until an autoscaler adds one.",
-            )
+    for row in spec.list_enabled():
+        for component in (each for each in row.components if not each.daemon):
+            own = _list_tolerations(row, component, spec, arm64_taint)
+            welcoming = [group for group in groups if not _repelling(group, own)]
+            if not welcoming:
+                group, where = groups[0], ".".join(("addons", row.key, "configurationValues", *component.path))
+                hint = f"Add a group without that taint, or write tolerations in {where}."
+                report(
+                    "controller-has-no-node",
+                    group.path,
+                    f"every node group is tainted, and {row.name} does not tolerate {_repelling(group, own)}; "
+                    "the cluster would never become healthy.",
+                    hint=hint if row.name in spec.extra else "",
+                )
+            elif row.name == "coredns" and all(group.sizes.desired == 0 for group in welcoming):
+                report(
+                    "coredns-waits",
+                    welcoming[0].path,
+                    "no group that coredns can use has a node at the start; it waits until an autoscaler adds one.",
+                )
+
+
+def _list_tolerations(row: AddOn, component: Component, spec: Addons, arm64_taint: Taint | None) -> list[Toleration]:
+    settings = spec[row.name]
+    values = settings.configuration_values if isinstance(settings, ExtraAddon) else {}
+    own = [*find_tolerations(component, values)]
+    return [*own, make_toleration(arm64_taint)] if arm64_taint and not component.by_hand else own
 
 
 def _repelling(group: NodeGroupPlan, own: Iterable[Toleration]) -> Taint | None:

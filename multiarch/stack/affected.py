@@ -9,6 +9,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from multiarch.errors import StackError
+from multiarch.stack.addon_schemas import SCHEMA_FOLDER
 from multiarch.stack.engine_config import DEFAULTS, NAMESPACE, read_project_layer, read_stack_layer
 from multiarch.stack.load import PROJECT_FILE, STACKS_FOLDER, merge_values
 from multiarch.stack.yaml_source import YamlFile, parse_yaml_file, read_text
@@ -35,8 +36,8 @@ _WITHOUT_EFFECT = frozenset(
         "observability",
         "requirements-dev.lock",
         "requirements-dev.txt",
-        "requirements-webhook.lock",
-        "requirements-webhook.txt",
+        "requirements-cli.lock",
+        "requirements-cli.txt",
         "sandbox",
         "tests",
         "tools",
@@ -68,6 +69,8 @@ _COMMANDS_ONLY = frozenset(
 """What of ``multiarch/`` only commands import, never the Pulumi program."""
 _UNREADABLE = "\0"
 _SCHEMA = PurePosixPath("config", "stack.schema.json")
+_ADDON_SCHEMAS = PurePosixPath(STACKS_FOLDER.as_posix(), SCHEMA_FOLDER)
+"""They check what the stack files say, and change nothing of it."""
 _REBALANCE = PurePosixPath("multiarch", "rebalance")
 """Of this folder, the program reads only the folder ``install``."""
 
@@ -121,6 +124,8 @@ def _is_program(path: str) -> bool:
     pure = PurePosixPath(path)
     top, second = pure.parts[0], pure.parts[1] if len(pure.parts) > 1 else ""
     if top in _WITHOUT_EFFECT or path == PROJECT_FILE or pure == _SCHEMA or find_stack_name(path) is not None:
+        return False
+    if pure.is_relative_to(_ADDON_SCHEMAS):
         return False
     if (len(pure.parts) == 1 and pure.suffix == ".md") or "__pycache__" in pure.parts:
         return False

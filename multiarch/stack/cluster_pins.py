@@ -8,7 +8,15 @@ from dataclasses import replace
 from multiarch.errors import MultiarchError
 from multiarch.plurals import format_count
 from multiarch.schema.cluster import ExistingCluster
-from multiarch.stack.eks_cluster import EksCluster, read_eks_cluster, read_private_subnets, read_security_groups
+from multiarch.stack.eks_cluster import (
+    EksCluster,
+    find_security_groups,
+    read_nodes,
+    read_private_subnets,
+    read_subnets,
+    require_eks_cluster,
+)
+from multiarch.stack.engine_config import format_scalar
 from multiarch.stack.load import Stack
 from multiarch.stack.pin import Kept, Pin, PinClients, Pins, PinValue
 
@@ -27,13 +35,10 @@ def pin_cluster(stack: Stack, settings: ExistingCluster, clients: PinClients) ->
     The cluster's own values are always taken; subnets that are written stay. Raises MultiarchError for a cluster that
     does not exist or takes no nodes; botocore's own errors pass through.
     """
-    cluster = read_eks_cluster(clients.eks, settings.existing)
-    if cluster is None:
-        message = f"There is no EKS cluster {settings.existing} in {clients.eks.meta.region_name}."
-        raise MultiarchError(message, hint="Check the name and aws:region.")
+    cluster = require_eks_cluster(clients.eks, settings.existing)
     if not cluster.is_usable:
-        hint = f"`aws eks describe-cluster --name {cluster.name}` says more."
-        raise MultiarchError(f"The cluster {cluster.name} is {cluster.status}, and takes no nodes.", hint=hint)
+        message, hint = cluster.explain_status(stack.region)
+        raise MultiarchError(f"The {message}", hint=hint)
     found = {key: getattr(cluster, name) for key, name in _FIELDS.items()}
     written = stack.spec.written
     rows: list[Pin | Kept] = []
@@ -43,7 +48,7 @@ def pin_cluster(stack: Stack, settings: ExistingCluster, clients: PinClients) ->
         old = getattr(settings, name) if key in settings.written else None
         if found[key] is None:
             reason = "the VPC CNI is not an EKS add-on: write whether it gives nodes /28 prefixes"
-            rows.append(Kept(f"cluster.{key}", str(old).lower(), reason))
+            rows.append(Kept(f"cluster.{key}", str(format_scalar(old)), reason))
         else:
             rows.append(_compare(f"cluster.{key}", old, found[key]))
     subnets, of_subnets = _find_subnets(settings, cluster, clients)
@@ -64,7 +69,7 @@ def _find_security_groups(
     key = "cluster.securityGroups"
     if settings.security_groups:
         return settings.security_groups, [Kept(key, ", ".join(settings.security_groups), "written already")]
-    found = read_security_groups(clients.ec2, cluster)
+    found = find_security_groups(cluster, read_nodes(clients.ec2, cluster.name))
     if found is None:
         reason = "the cluster's nodes have no security group in common: write those of the nodes to be reached"
         return (), [Kept(key, "", reason)]
@@ -74,7 +79,7 @@ def _find_security_groups(
 def _compare(key: str, old: PinValue | None, new: PinValue) -> Pin | Kept:
     if old != new:
         return Pin(key, old, new)
-    return Kept(key, str(new).lower() if isinstance(new, bool) else str(new), "is the cluster's")
+    return Kept(key, str(format_scalar(new)), "is the cluster's")
 
 
 def _find_subnets(
@@ -83,7 +88,7 @@ def _find_subnets(
     if settings.subnets:
         count = format_count(sum(map(len, settings.subnets.values())), "subnet")
         return settings.subnets, [Kept("cluster.subnets", count, "written already")]
-    found = read_private_subnets(clients.ec2, cluster)
+    found = read_private_subnets(clients.ec2, cluster.vpc_id, read_subnets(clients.ec2, cluster.subnet_ids))
     if not found:
         raise MultiarchError(
             f"None of the subnets of the cluster {cluster.name} has a route to the internet that does not lead through "

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from multiarch.errors import MultiarchError
+
 Client = Any
 """A client of boto3, which has no types."""
+_USABLE = ("ACTIVE", "UPDATING")
 _ANYWHERE = "0.0.0.0/0"
 # The configuration of an add-on is JSON or YAML.
 _PREFIX_DELEGATION = re.compile(r"""\bENABLE_PREFIX_DELEGATION["']?\s*:\s*["']?true\b""")
@@ -41,7 +44,23 @@ class EksCluster:
     @property
     def is_usable(self) -> bool:
         """Whether nodes can join: it is neither being created nor deleted, nor has it failed."""
-        return self.status in ("ACTIVE", "UPDATING")
+        return self.status in _USABLE
+
+    def explain_status(self, region: str | None) -> tuple[str, str]:
+        """Return why nodes can't join now, and the fix."""
+        which = f"--name {self.name}{f' --region {region}' if region else ''}"
+        fix = f"`aws eks describe-cluster {which}` says more."
+        if self.status in ("CREATING", "PENDING"):
+            fix = f"Wait until it is active: `aws eks wait cluster-active {which}`."
+        return f"cluster {self.name} is {self.status}, and takes no nodes.", fix
+
+
+def require_eks_cluster(eks: Client, name: str) -> EksCluster:
+    """Read a cluster, as :func:`read_eks_cluster` does. Raises MultiarchError if there is none."""
+    if found := read_eks_cluster(eks, name):
+        return found
+    hint = "Check the name, the region (--region, or aws:region in a stack file) and the credentials (AWS_PROFILE)."
+    raise MultiarchError(f"There is no EKS cluster {name} in {eks.meta.region_name}.", hint=hint)
 
 
 def read_eks_cluster(eks: Client, name: str) -> EksCluster | None:
@@ -54,7 +73,7 @@ def read_eks_cluster(eks: Client, name: str) -> EksCluster | None:
     compute = found.get("computeConfig") or {}
     # EKS Auto Mode brings its own agent, and its own addresses for pods.
     auto_mode = bool(compute.get("enabled"))
-    usable = found["status"] in ("ACTIVE", "UPDATING")
+    usable = found["status"] in _USABLE
     cni = _read_addon(eks, name, "vpc-cni") if usable else None
     agent = auto_mode or (usable and _read_addon(eks, name, "eks-pod-identity-agent") is not None)
     prefixes = None if cni is None else bool(_PREFIX_DELEGATION.search(cni))
@@ -87,39 +106,50 @@ def _read_addon(eks: Client, cluster: str, name: str) -> str | None:
     return str(addon.get("configurationValues") or "")
 
 
-def read_private_subnets(ec2: Client, cluster: EksCluster) -> Mapping[str, tuple[str, ...]]:
-    """Return the cluster's private subnets by zone: their default route goes elsewhere than to an internet gateway.
+def read_subnets(ec2: Client, identifiers: Iterable[str]) -> list[Mapping[str, Any]]:
+    """Return EC2's rows of subnets, sorted by ID."""
+    pages = ec2.get_paginator("describe_subnets").paginate(SubnetIds=sorted(identifiers))
+    return sorted((row for page in pages for row in page["Subnets"]), key=lambda row: str(row["SubnetId"]))
+
+
+def read_private_subnets(
+    ec2: Client, vpc_id: str, subnets: Iterable[Mapping[str, Any]]
+) -> Mapping[str, tuple[str, ...]]:
+    """Return private ones of a VPC's subnets by zone: their default route goes elsewhere than to an internet gateway.
 
     A subnet without a default route is omitted: whether its nodes reach AWS by endpoints can't be told. Source: VPC
     user guide, "Subnet route tables" (a subnet without a table of its own has the VPC's main one).
     """
-    rows = ec2.describe_subnets(SubnetIds=list(cluster.subnet_ids))["Subnets"]
-    by = [{"Name": "vpc-id", "Values": [cluster.vpc_id]}]
+    by = [{"Name": "vpc-id", "Values": [vpc_id]}]
     pages = ec2.get_paginator("describe_route_tables").paginate(Filters=by)
     routes: dict[str, Sequence[Mapping[str, Any]]] = {}
     for table in (each for page in pages for each in page["RouteTables"]):
         for association in table["Associations"]:
             routes["" if association.get("Main") else association.get("SubnetId", "-")] = table["Routes"]
     found: dict[str, list[str]] = {}
-    for row in sorted(rows, key=lambda each: str(each["SubnetId"])):
+    for row in subnets:
         if _is_private(routes.get(row["SubnetId"], routes.get("", ()))):
             found.setdefault(row["AvailabilityZone"], []).append(row["SubnetId"])
     return {zone: tuple(found[zone]) for zone in sorted(found)}
 
 
-def read_security_groups(ec2: Client, cluster: EksCluster) -> tuple[str, ...] | None:
-    """Return the security groups that new nodes need to be like the cluster's nodes, None where these have none alike.
+def read_nodes(ec2: Client, cluster: str) -> list[Mapping[str, Any]]:
+    """Return EC2's rows of a cluster's running nodes."""
+    by = [
+        {"Name": "tag-key", "Values": [f"kubernetes.io/cluster/{cluster}"]},
+        {"Name": "instance-state-name", "Values": ["running"]},
+    ]
+    pages = ec2.get_paginator("describe_instances").paginate(Filters=by)
+    return [row for page in pages for each in page["Reservations"] for row in each["Instances"]]
+
+
+def find_security_groups(cluster: EksCluster, nodes: Iterable[Mapping[str, Any]]) -> tuple[str, ...] | None:
+    """Return the security groups that new nodes need to be like a cluster's nodes, None where these have none alike.
 
     Empty where all nodes have the cluster's own group, or there are none: with it nodes reach one another. Tools that
     make groups of their own (terraform-aws-eks, eksctl for unmanaged groups) may omit it.
     """
-    by = [
-        {"Name": "tag-key", "Values": [f"kubernetes.io/cluster/{cluster.name}"]},
-        {"Name": "instance-state-name", "Values": ["running"]},
-    ]
-    pages = ec2.get_paginator("describe_instances").paginate(Filters=by)
-    rows = (row for page in pages for each in page["Reservations"] for row in each["Instances"])
-    found = {frozenset(group["GroupId"] for group in row["SecurityGroups"]) for row in rows}
+    found = {frozenset(group["GroupId"] for group in row["SecurityGroups"]) for row in nodes}
     if all(cluster.security_group in groups for groups in found):
         return ()
     return tuple(sorted(frozenset.intersection(*found))) or None

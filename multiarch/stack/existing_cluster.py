@@ -13,10 +13,10 @@ from multiarch.nodes.report import ProblemReport
 from multiarch.schema.cluster import NEW_CLUSTER_KEYS, ExistingCluster
 from multiarch.schema.stack import StackSpec
 from multiarch.stack.model import ExistingClusterPlan, ExistingNetwork
-from multiarch.stack.network import check_subnet_ids, check_zone_name
+from multiarch.stack.network import plan_subnets
 
 _CLUSTER: KeyPath = ("cluster",)
-_SECURITY_GROUP = re.compile(r"sg-([0-9a-f]{8}|[0-9a-f]{17})")
+_SECURITY_GROUP = r"sg-([0-9a-f]{8}|[0-9a-f]{17})"
 
 
 def plan_existing_cluster(
@@ -48,7 +48,7 @@ def plan_existing_cluster(
         security_groups=tuple(settings.security_groups),
     )
     for index, group in enumerate(settings.security_groups):
-        if not _SECURITY_GROUP.fullmatch(group):
+        if not re.fullmatch(_SECURITY_GROUP, group):
             report(
                 "security-group-id", (*_CLUSTER, "securityGroups", index), f"{group!r} is not a security group's ID."
             )
@@ -68,18 +68,10 @@ def _list_missing(spec: StackSpec, settings: ExistingCluster) -> Iterator[str]:
 
 def _plan_subnets(settings: ExistingCluster, region: str | None, report: ProblemReport) -> ExistingNetwork:
     path = (*_CLUSTER, "subnets")
-    zones = tuple((zone, tuple(ids)) for zone, ids in sorted(settings.subnets.items()))
-    for zone, ids in zones:
-        check_zone_name(zone, (*path, zone), region, report)
-        check_subnet_ids(ids, (*path, zone), report)
-        if not ids:
-            report("subnets", (*path, zone), f"{zone} has no subnet.", hint="Name one, or omit the zone.")
-    every = tuple(each for _, ids in zones for each in ids)
-    if twice := sorted({each for each in every if every.count(each) > 1}):
-        report("subnets", path, f"{', '.join(twice)} is named twice.", hint="Name each subnet once, in its zone.")
-    if len(zones) == 1:
-        report("one-zone", path, f"all new nodes are in {zones[0][0]}; they are lost together with the zone.")
-    return ExistingNetwork("", every, zones)
+    planned = plan_subnets(settings.subnets, "", path, region, report)
+    if len(planned.zones) == 1:
+        report("one-zone", path, f"all new nodes are in {planned.zones[0]}; they are lost together with the zone.")
+    return planned
 
 
 def report_aws_auth(

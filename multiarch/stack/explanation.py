@@ -10,7 +10,7 @@ from multiarch.nodes.model import Derived
 from multiarch.schema.cluster import AccessEntry
 from multiarch.serialization import OMITTED
 from multiarch.stack.load import Stack
-from multiarch.stack.model import ExistingClusterPlan, ExistingNetwork, Plan
+from multiarch.stack.model import AddonPlan, ExistingClusterPlan, ExistingNetwork, Plan
 from multiarch.stack.roles import list_roles
 
 Row = tuple[str, object] | tuple[str, object, str] | tuple[str, object, str, str]
@@ -125,9 +125,10 @@ def _new(plan: Plan) -> Iterator[Row]:
     for name, entry in cluster.access.entries.items():
         yield f"access.entries.{name}", _describe(entry)
     yield "addons", [f"{addon.name} {addon.version or _EKS_DEFAULT}" for addon in plan.addons] or "none"
+    for addon in plan.addons:
+        if addon.extra:
+            yield f"addons.extra.{addon.name}", _describe_addon(addon)
     yield "upgradePolicy", _show_setting(cluster.upgrade_policy, "EXTENDED")
-    yield "zonalShift", _show_setting(cluster.zonal_shift, "off")
-    yield "controlPlaneTier", _show_setting(cluster.tier, "standard")
     yield "deletionProtection", cluster.deletion_protection, "follows from environment"
     yield "storageClass", plan.storage_class, "addons.ebsCsi is on and the API is reachable"
 
@@ -136,6 +137,16 @@ def _describe(entry: AccessEntry) -> list[str]:
     scopes = ((name, scope.namespaces) for name, scope in entry.policies.items())
     policies = [f"{name} in {' and '.join(namespaces) if namespaces else 'the cluster'}" for name, namespaces in scopes]
     return [entry.principal, *policies, *(f"group {group}" for group in entry.groups)]
+
+
+def _describe_addon(addon: AddonPlan) -> list[str]:
+    policies = [each.rpartition("/")[2] for each in addon.policies] + (["own statements"] if addon.policy else [])
+    role = f"role of {addon.namespace}/{addon.service_account}: {' and '.join(policies)}"
+    return [
+        f"{'before' if addon.before_nodes else 'after'} the nodes",
+        role if addon.service_account else "no role",
+        *([addon.configuration] if addon.configuration else []),
+    ]
 
 
 def _webhook(plan: Plan) -> Iterator[Row]:
@@ -174,7 +185,12 @@ def _network(plan: Plan) -> Iterator[Row]:
     network = plan.network
     if isinstance(network, ExistingNetwork):
         yield "network.vpcId", network.vpc_id
-        yield "network.privateSubnetIds", network.private_subnet_ids
+        for zone, subnets in network.subnets_by_zone:
+            yield f"network.privateSubnets.{zone}", subnets
+        if not network.subnets_by_zone:
+            yield "network.privateSubnetIds", network.private_subnet_ids
+        if network.control_plane_subnet_ids:
+            yield "network.controlPlaneSubnetIds", network.control_plane_subnet_ids
         return
     yield "network.cidr", network.cidr
     yield "network.zones", network.zones or f"the region's first {network.zone_count}"

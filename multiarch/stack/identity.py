@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from multiarch.errors import Problem
+from multiarch.nodes.model import ClusterFacts
 from multiarch.stack.engine_config import AWS
 from multiarch.stack.origin import Origin
 
@@ -78,3 +79,39 @@ def _parsed(written: object) -> object:
         return json.loads(written) if written else None
     except (ValueError, RecursionError):
         return written
+
+
+def format_kubeconfig(cluster: ClusterFacts, region: str, identity: AwsIdentity) -> str:
+    """Return a kubeconfig as JSON (which is YAML) whose credential plugin requests a token from the AWS CLI.
+
+    The token is ``identity``'s, the same that the AWS provider uses: as an option a profile goes before credentials in
+    the environment, as it does there. Source: EKS user guide, "Connect kubectl to an EKS cluster by creating a
+    kubeconfig file"; AWS CLI reference, eks get-token.
+    """
+    name = cluster.name
+    profile = ["--profile", identity.profile] if identity.profile else []
+    role = ["--role-arn", identity.role_arn] if identity.role_arn else []
+    get_token = ["eks", "get-token", "--cluster-name", name, *role, "--output", "json"]
+    command = {
+        "apiVersion": "client.authentication.k8s.io/v1beta1",
+        "command": "aws",
+        "args": ["--region", region, *profile, *get_token],
+        "interactiveMode": "IfAvailable",
+    }
+    config = {
+        "apiVersion": "v1",
+        "kind": "Config",
+        "clusters": [
+            {
+                "name": name,
+                "cluster": {
+                    "server": cluster.endpoint,
+                    "certificate-authority-data": cluster.certificate_authority,
+                },
+            }
+        ],
+        "users": [{"name": name, "user": {"exec": command}}],
+        "contexts": [{"name": name, "context": {"cluster": name, "user": name}}],
+        "current-context": name,
+    }
+    return json.dumps(config, indent=2, sort_keys=True)

@@ -18,7 +18,7 @@ import json
 import re
 from collections.abc import Callable, Iterator, Mapping
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -64,6 +64,7 @@ class Stack:
 
     ``name`` is ``TEAM-ENV``; ``region`` is ``aws:region``, or None where neither file says it (then it is the
     environment's business); ``identity`` is whose Pulumi uses for AWS; ``warnings`` did not reject the stack.
+    ``addon_schemas`` are AWS's schemas of configuration values, by add-on, of those that were fetched.
     """
 
     name: str
@@ -72,6 +73,7 @@ class Stack:
     origin: Origin
     warnings: tuple[Problem, ...] = ()
     identity: AwsIdentity = OF_THE_ENVIRONMENT
+    addon_schemas: Mapping[str, Any] = field(default_factory=dict)
 
 
 def name_fault(value: str) -> str | None:
@@ -128,7 +130,7 @@ def load_file(path: Path, *, project_file: Path | None = None, text: str | None 
         files.problems.append(
             Problem("file-name", message, "They are called Pulumi.TEAM-ENV.yaml.", file=yaml_source.format_path(path))
         )
-    return _validated(named["stack"] if named else path.stem, files.values, files.aws, files)
+    return _validated(named["stack"] if named else path.stem, files.values, files.aws, files, path.parent)
 
 
 def load_from_engine(name: str, config: Mapping[str, str], *, file: Path | None, project_file: Path | None) -> Stack:
@@ -139,7 +141,7 @@ def load_from_engine(name: str, config: Mapping[str, str], *, file: Path | None,
     """
     files = _read(file, project_file)
     values = {key: _from_text(text) for key, text in _of_namespace(NAMESPACE, config)}
-    return _validated(name, values, dict(_of_namespace(AWS, config)), files)
+    return _validated(name, values, dict(_of_namespace(AWS, config)), files, file and file.parent)
 
 
 def load_from_program(values: Mapping[str, Any], config: Mapping[str, str]) -> Stack:
@@ -199,7 +201,10 @@ def _layer(file: Path | None, make: Callable[[YamlFile], ConfigLayer], text: str
         return ConfigLayer(shown, problems=list(error.problems))
 
 
-def _validated(name: str, values: Mapping[str, Any], aws: Mapping[str, Any], files: ConfigLayer) -> Stack:
+def _validated(
+    name: str, values: Mapping[str, Any], aws: Mapping[str, Any], files: ConfigLayer, folder: Path | None = None
+) -> Stack:
+    """Validate ``values``; ``folder`` is that of the stack's file, which may hold schemas of add-ons."""
     top = {key: value for key, value in values.items() if key != DEFAULTS}
     defaults = values.get(DEFAULTS, {})
     problems = list(files.problems)
@@ -227,9 +232,22 @@ def _validated(name: str, values: Mapping[str, Any], aws: Mapping[str, Any], fil
         spec = _spec(merged, origin, files, problems)
     if spec is not None:
         problems.extend(_name_problems(name, spec, origin))
+        schemas = _read_schemas(folder, spec, origin, problems)
     if spec is None or any(problem.severity is Severity.ERROR for problem in problems):
         raise StackError(_in_order(problems))
-    return Stack(name, spec, region, origin, tuple(_in_order(problems)), identity)
+    return Stack(name, spec, region, origin, tuple(_in_order(problems)), identity, schemas)
+
+
+def _read_schemas(folder: Path | None, spec: StackSpec, origin: Origin, problems: list[Problem]) -> Mapping[str, Any]:
+    if folder is None or not spec.addons.extra:
+        return {}
+    from multiarch.stack.addon_schemas import read_schemas  # noqa: PLC0415  (only the stacks that have some load it)
+
+    try:
+        return read_schemas(folder, spec.addons)
+    except MultiarchError as error:
+        problems.append(origin.problem("addon-schema", ("addons", "extra"), error.message, hint=error.hint))
+        return {}
 
 
 _UNREAD = ("endless-alias", "not-utf-8", "not-yaml", "several-documents", "too-many-values", "unreadable-file")

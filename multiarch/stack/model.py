@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from multiarch.autoscaling.model import AutoscalingPlan
 from multiarch.errors import Problem
+from multiarch.facts.architectures import Architecture
 from multiarch.facts.taints import Taint
 from multiarch.nodes.model import NodeGroupPlan, Tags
 
@@ -77,12 +79,14 @@ class ExistingNetwork:
     """A VPC that is there already.
 
     ``subnets_by_zone`` are IDs by the name of their zone, empty where the stack names no zones. ``vpc_id`` is empty
-    where the VPC follows from an existing cluster.
+    where the VPC follows from an existing cluster. ``control_plane_subnet_ids`` are empty where the control plane uses
+    the subnets of nodes.
     """
 
     vpc_id: str
     private_subnet_ids: tuple[str, ...]
     subnets_by_zone: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    control_plane_subnet_ids: tuple[str, ...] = ()
 
     @property
     def zones(self) -> tuple[str, ...]:
@@ -94,12 +98,17 @@ class ExistingNetwork:
         """How many zones; one for each subnet where the stack names none."""
         return len(self.subnets_by_zone) or len(self.private_subnet_ids)
 
+    def choose_subnets(self, zones: Sequence[str]) -> frozenset[str]:
+        """Return the subnets in some zones; all of them without zones."""
+        named = {each for zone, subnets in self.subnets_by_zone if zone in zones for each in subnets}
+        return frozenset(named if zones else self.private_subnet_ids)
+
 
 @dataclass(frozen=True, slots=True)
 class ClusterPlan:
     """The control plane. An encryption without a key of its own takes one that is created for the stack.
 
-    ``upgrade_policy`` and the scaling ``tier`` are EKS's words. What is None is not sent: EKS's setting stays.
+    ``upgrade_policy`` is EKS's word; None is not sent, so that EKS's setting stays.
     """
 
     name: str
@@ -111,8 +120,6 @@ class ClusterPlan:
     logging: Logging
     access: Access
     upgrade_policy: str | None = None
-    zonal_shift: bool | None = None
-    tier: str | None = None
 
     @property
     def log_group_name(self) -> str:
@@ -142,11 +149,12 @@ class ExistingClusterPlan:
 
 @dataclass(frozen=True, slots=True)
 class AddonPlan:
-    """One EKS add-on. ``configuration`` is JSON (sorted keys) or empty.
+    """One EKS add-on. ``configuration`` is JSON (sorted keys) or empty. ``extra``: by its name in ``addons.extra``.
 
     ``before_nodes``: nodes need it to become ready.
-    ``service_account`` and ``managed_policy`` (AWS's, its path and name without the partition's ARN) are set when its
-    controller needs an IAM role through Pod Identity.
+    ``service_account`` in ``namespace`` is set when its pods need an IAM role through Pod Identity. The role gets
+    ``policies``, each an ARN or what AWS manages (path and name without the partition's ARN), and ``policy``, a
+    document of its own (JSON) or empty. ``namespace`` is empty where it is unknown.
     """
 
     name: str
@@ -154,7 +162,10 @@ class AddonPlan:
     configuration: str
     before_nodes: bool
     service_account: str | None
-    managed_policy: str | None
+    policies: tuple[str, ...] = ()
+    policy: str = ""
+    namespace: str = "kube-system"
+    extra: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,8 +200,8 @@ class Plan:
 
     ``stack`` is ``TEAM-ENV``; ``region`` may be None where neither file nor engine says it; ``identity`` is that which
     Pulumi uses for AWS; ``tags`` go onto every taggable resource; ``arm64_taint`` is None when there is none;
-    ``chart_registry`` has copies of others' charts, None where the publishers' are taken; ``warnings`` did not reject
-    the stack.
+    ``chart_registry`` has copies of others' charts, None where the publishers' are taken; ``acknowledged`` are rules of
+    warnings that the team has decided about, each with its reason; ``warnings`` did not reject the stack.
     """
 
     stack: str
@@ -212,7 +223,19 @@ class Plan:
     rebalance: RebalancePlan | None
     chart_registry: str | None
     iam: Iam
+    acknowledged: tuple[tuple[str, str], ...]
     warnings: tuple[Problem, ...]
+
+    @property
+    def security_groups(self) -> tuple[str, ...]:
+        """The security groups of nodes in an existing cluster, by ID; empty for the one that EKS made for a cluster."""
+        return self.cluster.security_groups if isinstance(self.cluster, ExistingClusterPlan) else ()
+
+    @property
+    def architectures(self) -> frozenset[Architecture]:
+        """The architectures of its node groups and NodePools."""
+        found = {group.architecture for group in self.node_groups}
+        return frozenset(found | {each.architecture for pool in self.autoscaling.pools for each in pool.capacities})
 
     @property
     def own_cluster(self) -> ClusterPlan:

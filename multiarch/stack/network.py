@@ -7,8 +7,9 @@ Source of the rules: EKS user guide, "Amazon EKS networking requirements for VPC
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from ipaddress import IPv4Network
 
 from multiarch.errors import KeyPath
@@ -16,6 +17,7 @@ from multiarch.facts.instance_types import IPS_PER_PREFIX
 from multiarch.facts.partitions import find_zone_region
 from multiarch.nodes.model import NodeGroupPlan
 from multiarch.nodes.report import ProblemReport
+from multiarch.plurals import format_count
 from multiarch.schema.network import Network
 from multiarch.stack.model import ExistingNetwork, Nat, NewNetwork, SubnetPlan
 
@@ -36,8 +38,8 @@ _SERVICE_PREFIXES = range(12, 25)
 _MIN_ZONES = 2
 _PRIVATE_RANGES = tuple(IPv4Network(r) for r in ("10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16"))
 _SHARED_RANGE = IPv4Network("100.64.0.0/10")
-_VPC_ID = re.compile(r"vpc-([0-9a-f]{8}|[0-9a-f]{17})")
-_SUBNET_ID = re.compile(r"subnet-([0-9a-f]{8}|[0-9a-f]{17})")
+_VPC_ID = r"vpc-([0-9a-f]{8}|[0-9a-f]{17})"
+_SUBNET_ID = r"subnet-([0-9a-f]{8}|[0-9a-f]{17})"
 _NETWORK: KeyPath = ("network",)
 
 
@@ -48,8 +50,8 @@ def plan_network(
 
     ``also_needed`` are endpoints that the stack's other settings need when there is no route to the internet.
     """
-    if spec.vpc_id is not None or spec.private_subnet_ids is not None:
-        return _existing(spec, report)
+    if spec.vpc_id is not None or spec.private_subnet_ids is not None or spec.private_subnets is not None:
+        return _existing(spec, region, report)
     zones, count = _zones(spec, region, report)
     cidr = _cidr(spec.cidr or DEFAULT_CIDR, (*_NETWORK, "cidr"), _VPC_PREFIXES, report)
     if cidr is None:
@@ -191,22 +193,51 @@ def check_zone_name(zone: str, path: KeyPath, region: str | None, report: Proble
 def check_subnet_ids(subnets: Iterable[str], path: KeyPath, report: ProblemReport) -> None:
     """Report what is not the ID of a subnet."""
     for index, subnet in enumerate(subnets):
-        if not _SUBNET_ID.fullmatch(subnet):
+        if not re.fullmatch(_SUBNET_ID, subnet):
             report("subnet-id", (*path, index), f"{subnet!r} is not a subnet ID.")
 
 
-def _existing(spec: Network, report: ProblemReport) -> ExistingNetwork:
+def plan_subnets(
+    subnets: Mapping[str, Sequence[str]], vpc_id: str, path: KeyPath, region: str | None, report: ProblemReport
+) -> ExistingNetwork:
+    """Plan subnets that are there already, given by the names of their zones."""
+    zones = tuple((zone, tuple(ids)) for zone, ids in sorted(subnets.items()))
+    for zone, ids in zones:
+        check_zone_name(zone, (*path, zone), region, report)
+        check_subnet_ids(ids, (*path, zone), report)
+        if not ids:
+            report("subnets", (*path, zone), f"{zone} has no subnet.", hint="Name one, or omit the zone.")
+    every = tuple(each for _, ids in zones for each in ids)
+    if twice := sorted({each for each in every if every.count(each) > 1}):
+        report("subnets", path, f"{', '.join(twice)} is named twice.", hint="Name each subnet once, in its zone.")
+    return ExistingNetwork(vpc_id, every, zones)
+
+
+def _existing(spec: Network, region: str | None, report: ProblemReport) -> ExistingNetwork:
     written = spec.model_dump(by_alias=True, exclude_none=True)
     for key in ("cidr", "zones", "nat", "endpoints", "flowLogs"):
         if key in written:
             message = f"{key} is for a new VPC, and vpcId or subnets name an existing one."
             hint = f"Omit {key}, or vpcId and the subnet IDs."
             report("existing-network", (*_NETWORK, key), message, hint=hint)
-    if spec.vpc_id is None or not _VPC_ID.fullmatch(spec.vpc_id):
+    if spec.vpc_id is None or not re.fullmatch(_VPC_ID, spec.vpc_id):
         what = "vpcId is missing" if spec.vpc_id is None else f"{spec.vpc_id!r} is not a VPC ID"
         report("vpc-id", (*_NETWORK, "vpcId"), f"{what}.")
-    private, path = spec.private_subnet_ids or [], (*_NETWORK, "privateSubnetIds")
-    check_subnet_ids(private, path, report)
-    if len(set(private)) < _MIN_ZONES:
-        report("subnets", path, f"{len(private)} private subnets; EKS needs two, in two zones.")
-    return ExistingNetwork(spec.vpc_id or "", tuple(private))
+    own = spec.control_plane_subnet_ids
+    for key, ids in (("privateSubnetIds", spec.private_subnet_ids or []), ("controlPlaneSubnetIds", own or [])):
+        check_subnet_ids(ids, (*_NETWORK, key), report)
+    if own is not None and len(set(own)) < _MIN_ZONES:
+        path = (*_NETWORK, "controlPlaneSubnetIds")
+        report("subnets", path, f"{len(own)} subnets for the control plane; EKS needs two, in two zones.")
+    if spec.private_subnets is None:
+        private, path = spec.private_subnet_ids or [], (*_NETWORK, "privateSubnetIds")
+        if len(set(private)) < _MIN_ZONES:
+            report("subnets", path, f"{len(private)} private subnets; EKS needs two, in two zones.")
+        return ExistingNetwork(spec.vpc_id or "", tuple(private), control_plane_subnet_ids=tuple(own or ()))
+    path = (*_NETWORK, "privateSubnets")
+    if spec.private_subnet_ids is not None:
+        report("subnets", path, "privateSubnets and privateSubnetIds are mutually exclusive.", hint="Keep the first.")
+    planned = plan_subnets(spec.private_subnets, spec.vpc_id or "", path, region, report)
+    if planned.zone_count < _MIN_ZONES:
+        report("subnets", path, f"private subnets in {format_count(planned.zone_count, 'zone')}; EKS needs two.")
+    return replace(planned, control_plane_subnet_ids=tuple(own or ()))

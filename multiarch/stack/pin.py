@@ -8,22 +8,23 @@ The clients are the caller's; nothing here opens one.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from multiarch.autoscaling import image
 from multiarch.autoscaling.model import KarpenterPlan
 from multiarch.errors import OutsideError, UnknownFactError
-from multiarch.facts.addons import AddOn, add_on
+from multiarch.facts.addons import add_on
 from multiarch.facts.ami_families import AmiFamily
+from multiarch.facts.extra_addons import find_extra
 from multiarch.nodes.model import NodeGroupPlan
-from multiarch.schema.addons import Addon
+from multiarch.schema.addons import Addon, ExtraAddon
 from multiarch.schema.autoscaling import Karpenter
 from multiarch.schema.base import Section
 from multiarch.schema.nodes import Ami
 from multiarch.stack.load import Stack
-from multiarch.stack.model import Plan
+from multiarch.stack.model import AddonPlan, Plan
 from multiarch.stack.writing import write_values
 from multiarch.threads import split_items
 from multiarch.yaml_text.additions import Addition
@@ -75,7 +76,7 @@ class Pins:
 
 def remove_releases(stack: Stack) -> Stack:
     """Remove releases and add-on versions from a stack: it can then be planned although they are outdated."""
-    return replace(stack, spec=_without_releases(stack.spec))
+    return replace(stack, spec=_without_releases(stack.spec), addon_schemas={})
 
 
 def _without_releases(value: Any) -> Any:  # noqa: ANN401  (a section, or what a field of one holds)
@@ -116,7 +117,7 @@ def find_pins(stack: Stack, plan: Plan, clients: PinClients, *, upgrade: bool) -
             note = group.ami_type.name if field == "id" else ""
             pin = Pin(f"{written.key}.{field}", getattr(written.ami, field), found[name], note)
             results.append(_unless_same(pin))
-    results += [_addon_pin(stack, add_on(addon.name), clients.eks, upgrade=upgrade) for addon in plan.addons]
+    results += [_addon_pin(stack, plan, addon, clients.eks, upgrade=upgrade) for addon in plan.addons]
     if karpenter := plan.autoscaling.karpenter:
         results.append(_alias_pin(stack, karpenter, clients.ssm, upgrade=upgrade))
     return Pins(
@@ -221,20 +222,39 @@ def _parameters(client: Client, names: Sequence[str]) -> dict[str, str]:
     return found
 
 
-def _addon_pin(stack: Stack, row: AddOn, client: Client, *, upgrade: bool) -> Pin | Kept:
+def _addon_pin(stack: Stack, plan: Plan, addon: AddonPlan, client: Client, *, upgrade: bool) -> Pin | Kept:
+    row = find_extra(addon.name) if addon.extra else add_on(addon.name)
     key, version = f"addons.{row.key}.version", stack.spec.kubernetes_version
-    written = stack.spec.addons[row.name].version
+    settings = stack.spec.addons[row.name]
+    written = settings.version
     if written is not None and not upgrade:
         return Kept(key, written, "pinned already; --upgrade takes EKS's default")
-    default = _default_version(client, row.name, version)
-    return Kept(key, default, "is EKS's default") if written == default else Pin(key, written, default)
+    offered = _find_default(client, row.name, version)
+    default, note = str(offered["addonVersion"]), ""
+    if isinstance(settings, ExtraAddon):
+        _check_architectures(row.name, default, offered.get("architecture", ()), plan.architectures)
+        if offered.get("requiresIamPermissions") and settings.policies is None and not addon.service_account:
+            note = "needs permissions in AWS: write policies or statements"
+    return Kept(key, default, "is EKS's default") if written == default else Pin(key, written, default, note)
 
 
-def _default_version(client: Client, name: str, kubernetes_version: str) -> str:
+def _find_default(client: Client, name: str, kubernetes_version: str) -> Mapping[str, Any]:
+    """Return what EKS says of the default version of an add-on. Raises OutsideError where there is none."""
     answer = client.describe_addon_versions(addonName=name, kubernetesVersion=kubernetes_version)
     for addon in answer["addons"]:
         for offered in addon["addonVersions"]:
             for compatibility in offered["compatibilities"]:
                 if compatibility.get("clusterVersion") == kubernetes_version and compatibility.get("defaultVersion"):
-                    return str(offered["addonVersion"])
+                    found: Mapping[str, Any] = offered
+                    return found
     raise OutsideError(f"EKS names no default version of {name} for Kubernetes {kubernetes_version}.")
+
+
+def _check_architectures(name: str, version: str, built: Collection[str], wanted: Collection[str]) -> None:
+    """Raise OutsideError for a version without images for the stack's nodes, as far as EKS says."""
+    if built and (missing := sorted(set(wanted) - set(built))):
+        raise OutsideError(
+            f"EKS lists {name} {version} for {', '.join(built)}, not for {', '.join(missing)}, which the stack's nodes "
+            "have.",
+            hint=f"Remove addons.extra.{name}, or keep its pods off these nodes and write its version.",
+        )

@@ -21,11 +21,13 @@ from multiarch.rules import Severity
 from multiarch.schema.cluster import Session
 from multiarch.schema.rebalance import RebalancePlan
 from multiarch.schema.stack import StackSpec
+from multiarch.stack.acknowledged import mark_acknowledged
 from multiarch.stack.addons import check_controllers_have_a_node, plan_addons
 from multiarch.stack.checks import access, autoscalers, cluster, draining, names, nodes, production, reach
 from multiarch.stack.existing_cluster import plan_existing_cluster, report_aws_auth
 from multiarch.stack.load import Stack
 from multiarch.stack.model import (
+    AddonPlan,
     AdmissionWebhookPlan,
     ClusterPlan,
     ExistingClusterPlan,
@@ -95,7 +97,7 @@ def make_plan(stack: Stack, *, today: date, pinning: bool = False) -> Plan:
         report_aws_auth(existing, groups, autoscaling, report)
     else:
         _check_new_cluster(spec, groups, report)
-    addons = () if existing or not specs else plan_addons(spec.addons, taint, report)
+    addons = () if existing else _plan_addons(stack, taint, report, has_groups=bool(specs), pinning=pinning)
     storage_class = existing is None and reach.choose_storage_class(spec, report)
     termination_handler = draining.choose_termination_handler(spec, specs, report)
     webhook = _webhook(spec, taint, groups, autoscaling, report)
@@ -123,10 +125,11 @@ def make_plan(stack: Stack, *, today: date, pinning: bool = False) -> Plan:
             rebalance=rebalance,
             chart_registry=spec.charts.registry,
             iam=spec.iam,
+            acknowledged=tuple(spec.acknowledge.items()),
             warnings=(),
         )
         check_roles(made, report)
-    problems = (*stack.warnings, *report.sorted())
+    problems = mark_acknowledged(stack, (*stack.warnings, *report.sorted()))
     if made is None or any(problem.severity is Severity.ERROR for problem in problems):
         raise StackError(problems)
     return replace(made, warnings=problems)
@@ -149,10 +152,23 @@ def _plan_cluster(
         logging=spec.logging,
         access=spec.access,
         upgrade_policy=spec.upgrade_policy,
-        zonal_shift=spec.zonal_shift,
-        tier=spec.control_plane_tier,
     )
     return cluster, network
+
+
+def _plan_addons(
+    stack: Stack, taint: Taint | None, report: ProblemReport, *, has_groups: bool, pinning: bool
+) -> tuple[AddonPlan, ...]:
+    """Plan the add-ons; nodes of EKS Auto Mode do without those that have a key of their own."""
+    own = plan_addons(stack.spec.addons, taint, report) if has_groups else ()
+    if not stack.spec.addons.extra:
+        return own
+    from multiarch.stack.extra_addons import plan_extra_addons  # noqa: PLC0415  (only the stacks that have some load it)
+
+    extra = [*plan_extra_addons(stack.spec.addons, stack.addon_schemas, taint, report, pinning=pinning)]
+    if with_role := [each.name for each in extra if each.service_account]:
+        reach.check_role("addon-without-role", " and ".join(with_role), stack.spec, report)
+    return (*own, *extra)
 
 
 def _plan_session(settings: Session, owner: str) -> SessionPlan:
@@ -201,7 +217,7 @@ def _check_stack(
     autoscalers.check_autoscaler_reachable(spec, report)
     autoscalers.check_autoscaler_has_internet(spec, report)
     autoscalers.check_autoscaler_has_a_role(spec, report)
-    autoscalers.check_auto_mode(spec, report)
+    autoscalers.check_auto_mode(spec, stack.origin, report)
     autoscalers.check_groups_can_grow(spec.autoscaling, groups, report)
     if network is not None and (network.zones or isinstance(network, NewNetwork)):
         autoscalers.check_one_group_per_zone(spec, network.zone_count, groups, report)

@@ -31,7 +31,7 @@ def list_roles(plan: Plan) -> Iterator[str]:
         yield from (f"karpenter{OF_NODES}", "karpenter")
     if autoscaling.cluster_autoscaler and not autoscaling.cluster_autoscaler.installed:
         yield "cluster-autoscaler"
-    yield from (addon.name for addon in plan.addons if addon.service_account and addon.managed_policy)
+    yield from (addon.name for addon in plan.addons if addon.service_account)
     if plan.admission_webhook and plan.admission_webhook.ecr_repositories:
         yield WEBHOOK
     if plan.rebalance and plan.rebalance.ecr_repositories:

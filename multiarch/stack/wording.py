@@ -13,7 +13,7 @@ from pydantic_core import ErrorDetails
 from multiarch.errors import KeyPath, Problem
 from multiarch.facts.auto_mode import NOT_GIVEN
 from multiarch.schema.autoscaling import AutoMode, AutoModeNodePool
-from multiarch.schema.base import Section
+from multiarch.schema.base import KEY_FORMS, Section
 from multiarch.schema.iam import IAM_FORMS
 from multiarch.schema.stack import StackSpec
 from multiarch.schema.webhook_installation import FORMS
@@ -116,7 +116,10 @@ def _of_value(path: KeyPath, error: ErrorDetails, document: _Document) -> Proble
     kind, written = error["type"], document.origin.value(path)
     if kind in _EXPECTED:
         return _wrong_type(path, _EXPECTED[kind], kind, document)
-    if kind == "extra_forbidden":
+    if error["loc"][-1] == "[key]":
+        form = KEY_FORMS[error["ctx"]["pattern"]]
+        rule, message, hint = "not-valid", f"{path[-1]!r} can't be a name here.", f"Names take {form}."
+    elif kind == "extra_forbidden":
         rule, message, hint = "unknown-key", f"{path[-1]} is unknown here.", _unknown_key(path, document)
     elif special := _SPECIAL.get(kind):
         rule, message, hint = special(path, written, error.get("ctx", {}))

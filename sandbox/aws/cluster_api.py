@@ -17,6 +17,15 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
 PATH = "/sandbox/kubernetes"
+_ANSWERS = {
+    **dict.fromkeys(("healthz", "livez", "readyz"), (200, b"ok")),
+    "version": (200, b'{"major": "1", "minor": "36", "gitVersion": "v1.36.2"}'),
+    "api/v1/secrets": (200, b'{"kind": "SecretList", "metadata": {}, "items": []}'),
+    "apis/authorization.k8s.io/v1/selfsubjectaccessreviews": (
+        201,
+        b'{"kind": "SelfSubjectAccessReview", "status": {"allowed": true}}',
+    ),
+}
 _DAYS = dt.timedelta(days=3650)
 
 
@@ -46,11 +55,7 @@ class ClusterApi:
             return 200, b""
         if time.monotonic() < self.down_until:
             return 503, b"the sandbox's API server is down"
-        if path in ("healthz", "livez", "readyz"):
-            return 200, b"ok"
-        if path == "version":
-            return 200, b'{"major": "1", "minor": "36", "gitVersion": "v1.36.2"}'
-        return 404, b"the sandbox's API server holds no objects"
+        return _ANSWERS.get(path, (404, b"the sandbox's API server holds no objects"))
 
 
 API = ClusterApi()

@@ -12,15 +12,16 @@ from moto.core.responses import ActionResult, EmptyResult
 from moto.core.utils import utcnow
 from moto.eks.models import Cluster
 
-from multiarch.facts.addons import AddOn, add_ons
+from multiarch.facts.addons import AddOn, is_version
+from multiarch.stack.addon_schemas import find_faults
 from sandbox.aws import faults
+from sandbox.aws.addon_table import ADD_ONS, get_schema, list_pod_identities
 from sandbox.aws.eks_base import EksBase, Record, extras, in_use, invalid, not_found, rejected, short_hash, without_none
 from sandbox.aws.facts import ACCESS_ENTRY_TYPES, ACCESS_POLICIES, CLUSTER_VERSIONS, addon_versions
 
 _PRINCIPAL = re.compile(r"arn:[^:]+:iam::\d{12}:(role|user)/.+")
 
 _OF_ASSOCIATIONS = ("roleArn", "targetRoleArn", "disableSessionTags", "policy")
-_ADDON_VERSION = re.compile(r"v\d+\.\d+\.\d+-eksbuild\.\d+")
 
 
 class EksAccess(EksBase):
@@ -30,7 +31,7 @@ class EksAccess(EksBase):
         """Answer CreateAddon: ACTIVE at once; version and JSON configuration are checked."""
         cluster, params = self._cluster(), self.params
         name = params["addonName"]
-        row = add_ons().get(name)
+        row = ADD_ONS.get(name)
         if row is None:
             raise not_found(f"Addon {name} not found")
         if name in extras(cluster).addons:
@@ -56,16 +57,20 @@ class EksAccess(EksBase):
         version = str(params.get("addonVersion") or addon_versions(row, cluster.version)[1])
         # The table has two versions; a stack pinned against AWS has another, and AWS's real versions are not known
         # here. So only the form is checked, and the minor if it is the cluster's.
-        fits = _ADDON_VERSION.fullmatch(version) is not None
-        if not fits or (row.release is None and not version.startswith(f"v{cluster.version}.")):
+        if not is_version(version) or (row.release is None and not version.startswith(f"v{cluster.version}.")):
             raise invalid(
                 f"Addon version specified is not supported: {row.name} {version} with Kubernetes {cluster.version}"
             )
         if params.get("configurationValues"):
             try:
-                json.loads(params["configurationValues"])
+                values = json.loads(params["configurationValues"])
             except ValueError as error:
                 raise invalid(f"ConfigurationValue is not in valid JSON format: {error}") from error
+            schema = get_schema(row.name)
+            if schema and (found := [message for _, message, _ in find_faults(schema, values)]):
+                raise invalid(
+                    f"ConfigurationValue provided in request is not supported: Json schema validation: {found}"
+                )
         return version
 
     def _set_addon(self, cluster: Cluster, addon: Record, params: Record) -> None:
@@ -78,9 +83,9 @@ class EksAccess(EksBase):
             for arn in addon["podIdentityAssociations"]:
                 extras(cluster).pod_identities.pop(arn.rsplit("/", 1)[1], None)
             addon["podIdentityAssociations"] = [
-                self._associate(cluster, {"namespace": "kube-system", **item}, owner=addon["addonArn"])[
-                    "associationArn"
-                ]
+                self._associate(
+                    cluster, {"namespace": ADD_ONS[addon["addonName"]].namespace, **item}, owner=addon["addonArn"]
+                )["associationArn"]
                 for item in params["podIdentityAssociations"]
             ]
 
@@ -102,7 +107,7 @@ class EksAccess(EksBase):
     def update_addon(self) -> ActionResult:
         """Answer UpdateAddon."""
         cluster, addon = self._addon()
-        row = add_ons()[addon["addonName"]]
+        row = ADD_ONS[addon["addonName"]]
         wanted = {"addonVersion": addon["addonVersion"], **without_none(self.params)}
         addon["addonVersion"] = self._checked_addon(cluster, row, wanted)
         self._set_addon(cluster, addon, self.params)
@@ -120,8 +125,21 @@ class EksAccess(EksBase):
         """Answer DescribeAddonVersions from the table in facts: two versions of every add-on per minor."""
         wanted = self.params.get("kubernetesVersion")
         minors = [version for version in CLUSTER_VERSIONS if wanted in (None, version)]
-        rows = [row for row in add_ons().values() if self.params.get("addonName") in (None, row.name)]
+        rows = [row for row in ADD_ONS.values() if self.params.get("addonName") in (None, row.name)]
         return ActionResult({"addons": [_addon_information(row, minors) for row in rows] if minors else []})
+
+    def describe_addon_configuration(self) -> ActionResult:
+        """Answer DescribeAddonConfiguration from the table of add-ons; the same for every version."""
+        row = ADD_ONS.get(self.params["addonName"])
+        if row is None:
+            raise not_found(f"Addon {self.params['addonName']} not found")
+        answer = {
+            "addonName": row.name,
+            "addonVersion": self.params["addonVersion"],
+            "configurationSchema": json.dumps(get_schema(row.name) or {"type": "object"}),
+            "podIdentityConfiguration": list_pod_identities(row),
+        }
+        return ActionResult(answer)
 
     def create_access_entry(self) -> ActionResult:
         """Answer CreateAccessEntry: the authentication mode must allow it; types other than STANDARD take no groups."""
@@ -298,11 +316,13 @@ def _addon_information(row: AddOn, minors: list[str]) -> Record:
     return {
         "addonName": row.name,
         "type": row.kind,
+        "defaultNamespace": row.namespace,
         "addonVersions": [
             {
                 "addonVersion": version,
                 "architecture": ["amd64", "arm64"],
                 "compatibilities": fits,
+                "requiresIamPermissions": row.service_account is not None,
             }
             for version, fits in versions.items()
         ],

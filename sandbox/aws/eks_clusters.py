@@ -26,13 +26,7 @@ _VPC_DEFAULTS: Record = {
 }
 _NETWORK_DEFAULTS: Record = {"serviceIpv4Cidr": "172.20.0.0/16", "ipFamily": "ipv4"}
 _AUTO_MODE = frozenset(("computeConfig", "kubernetesNetworkConfig", "storageConfig"))
-_PLAIN_CONFIG = (
-    "access_config",
-    "upgrade_policy",
-    "deletion_protection",
-    "zonal_shift_config",
-    "control_plane_scaling_config",
-)
+_PLAIN_CONFIG = ("access_config", "upgrade_policy", "deletion_protection")
 
 
 class EksClusters(EksBase):
@@ -103,8 +97,6 @@ class EksClusters(EksBase):
             access_config={**access, **(params.get("accessConfig") or {})},
             upgrade_policy={"supportType": "EXTENDED", **(params.get("upgradePolicy") or {})},
             deletion_protection=bool(params.get("deletionProtection")),
-            zonal_shift_config=params.get("zonalShiftConfig"),
-            control_plane_scaling_config=params.get("controlPlaneScalingConfig") or {"tier": "standard"},
             compute_config=params.get("computeConfig") or {"enabled": False},
             storage_config=params.get("storageConfig") or {"blockStorage": {"enabled": False}},
         )

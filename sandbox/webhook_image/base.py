@@ -1,10 +1,11 @@
-"""The stand-in for the Containerfile's base image, made of Debian's packages: see the package's docstring."""
+"""The stand-ins for the images that the Containerfile names, made of Debian's packages: see the package's docstring."""
 
 from __future__ import annotations
 
 import hashlib
 import shutil
 import subprocess
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -18,6 +19,9 @@ from tools import build
 NAME: Final = "library/python"
 TAG: Final = "3.11-slim-bookworm"
 """The repository and the tag in the Containerfile, without the registry."""
+GIT_NAME: Final = "library/buildpack-deps"
+GIT_TAG: Final = "bookworm-scm"
+"""Those of the image that Git's program comes from."""
 _PACKAGES: Final = ("base-files", "ca-certificates", "coreutils", "dash", "netbase", "python3", "python3-pip", "tzdata")
 _NOT_NEEDED: Final = (
     "usr/share/doc",
@@ -52,30 +56,61 @@ def repository() -> Repository:
 
     Raises PackageError.
     """
-    made = Repository(name=NAME)
+    return _make_repository(NAME, TAG, make_layer)
+
+
+def git_repository() -> Repository:
+    """Return the image that Git comes from, made as :func:`repository` is: its program, and dpkg's record of it."""
+    return _make_repository(GIT_NAME, GIT_TAG, partial(_make_once, "git", _make_git))
+
+
+def _make_repository(name: str, tag: str, layer_of: Callable[[Architecture], Layer]) -> Repository:
+    made = Repository(name=name)
     rows = []
     for architecture in Architecture:
-        layer = make_layer(architecture)
+        layer = layer_of(architecture)
         content = made.add(LAYER, layer.file.read_bytes())
         image = made.image(str(architecture), {"Env": _ENVIRONMENT, "Cmd": ["python3"]}, {layer.diff_id: content})
         rows.append(image.described(platform={"architecture": str(architecture), "os": "linux"}))
-    made.tags[TAG] = made.add(INDEX, {"schemaVersion": 2, "mediaType": INDEX, "manifests": rows})
+    made.tags[tag] = made.add(INDEX, {"schemaVersion": 2, "mediaType": INDEX, "manifests": rows})
     return made
 
 
 def make_layer(architecture: Architecture) -> Layer:
     """Return the base's only layer for one architecture, made if it is missing. Raises PackageError."""
-    place = build.cache_root().parent / "images" / f"base-{architecture}-{key()}"
-    kept = debian.make_once(place, partial(_make, architecture))
+    return _make_once("base", _make, architecture)
+
+
+def _make_once(name: str, make: Callable[[Architecture, Path], Path], architecture: Architecture) -> Layer:
+    place = build.cache_root().parent / "images" / f"{name}-{architecture}-{key()}"
+    kept = debian.make_once(place, partial(make, architecture))
     return Layer(kept / "layer.tar.gz", (kept / "diff-id").read_text())
 
 
 def _make(architecture: Architecture, workplace: Path) -> Path:
-    root, result = workplace / "root", workplace / "result"
+    root = workplace / "root"
     debian.make_root(root)
     for package in debian.download(architecture, _PACKAGES, workplace / "apt"):
         debian.unpack(package.file, root)
     _finish(root)
+    return _pack(root, workplace)
+
+
+def _make_git(architecture: Architecture, workplace: Path) -> Path:
+    root = workplace / "root"
+    downloaded = debian.download(architecture, ["git"], workplace / "apt")
+    (package,) = (each for each in downloaded if each.field("Package") == "git")
+    root.mkdir()
+    debian.unpack(package.file, root)
+    (root / "var/lib/dpkg").mkdir(parents=True)
+    first, _, rest = package.control.partition("\n")
+    (root / "var/lib/dpkg/status").write_text(f"{first}\nStatus: install ok installed\n{rest.rstrip()}\n\n")
+    return _pack(root, workplace)
+
+
+def _pack(root: Path, workplace: Path) -> Path:
+    """Return a folder with the layer that has a root's files, and the digest of its archive."""
+    result = workplace / "result"
     result.mkdir()
     archive = workplace / "layer.tar"
     options = ("--sort=name", "--mtime=@0", "--owner=0", "--group=0", "--numeric-owner", "--hard-dereference")

@@ -1,4 +1,4 @@
-"""The webhook's image as an OCI layout in a cache outside the clone, built when its sources have changed."""
+"""The image as an OCI layout in a cache outside the clone, built when its sources have changed."""
 
 from __future__ import annotations
 
@@ -21,7 +21,10 @@ from sandbox.webhook_image.buildah import Buildah
 from tools import build
 
 TAG: Final = "gate"
-_SOURCES: Final = ("Containerfile", ".dockerignore", "LICENSE", "requirements-webhook.lock", "tools/image_packages.py")
+_SOURCES: Final = (
+    *("Containerfile", ".dockerignore", "LICENSE"),
+    *("ci/scripts/eks.py", "requirements-cli.lock", "tools/image_packages.py"),
+)
 _REGISTRY: Final = "docker.io"
 _KEPT: Final = 3
 """So many images stay in the cache: another branch's is not built again at once."""
@@ -45,7 +48,7 @@ def ensure(say: Callable[[str], None]) -> Path:
     folder.mkdir(parents=True, exist_ok=True)
     with debian.locked(folder / ".lock"):
         if not layout.is_dir():
-            say("building the webhook's image for amd64 and arm64")
+            say("building the image for amd64 and arm64")
             for left in folder.glob(".building-*"):
                 shutil.rmtree(left, ignore_errors=True)
             with tempfile.TemporaryDirectory(prefix=".building-", dir=folder) as made:
@@ -56,11 +59,12 @@ def ensure(say: Callable[[str], None]) -> Path:
 
 def _build(folder: Path) -> Path:
     """Build both platforms, and write their index as an OCI layout into ``folder``."""
-    with server.running({base.NAME: base.repository()}) as url:
+    with server.running({base.NAME: base.repository(), base.GIT_NAME: base.git_repository()}) as url:
         buildah = Buildah(folder, {_REGISTRY: url.partition("://")[2]})
         options = (
             *buildah.policy(), *buildah.pip_secrets(), "--isolation", "chroot", "--layers=false", "--pull-always",
             "--timestamp", "0", "--build-arg", f"BASE={_REGISTRY}/{base.NAME}:{base.TAG}",
+            "--build-arg", f"GIT={_REGISTRY}/{base.GIT_NAME}:{base.GIT_TAG}",
             "--build-arg", f"BUILDPLATFORM=linux/{native_architecture()}",
         )  # fmt: skip
         for platform in PLATFORMS:
@@ -87,7 +91,7 @@ def _inputs() -> Iterator[Path]:
 
 
 def _forget_old(folder: Path) -> None:
-    for name in ("webhook", *(f"base-{each}" for each in Architecture)):
+    for name in ("webhook", *(f"{made}-{each}" for made in ("base", "git") for each in Architecture)):
         kept = sorted(folder.glob(f"{name}-*"), key=lambda each: each.stat().st_mtime, reverse=True)
         for old in kept[_KEPT:]:
             shutil.rmtree(old, ignore_errors=True)

@@ -285,10 +285,8 @@ def test_the_ebs_driver_excludes_the_instance_types_that_its_chart_excludes() ->
     assert reason.startswith("on 1 of 2 nodes: affinity term 1 requires node.kubernetes.io/instance-type not in [a1.")
 
 
-def addon(name: str, configuration: Mapping[str, object]) -> AddonPlan:
-    return AddonPlan(
-        name, None, json.dumps(configuration), before_nodes=False, service_account=None, managed_policy=None
-    )
+def addon(name: str, configuration: Mapping[str, object], version: str | None = None) -> AddonPlan:
+    return AddonPlan(name, version, json.dumps(configuration), before_nodes=False, service_account=None)
 
 
 def outcomes(addons: Sequence[AddonPlan]) -> DaemonSetAudit:
@@ -302,6 +300,22 @@ def test_a_configuration_that_may_move_an_add_on_makes_it_unknown() -> None:
     moved = outcomes([addon("aws-ebs-csi-driver", {"controller": {}, "node": {"tolerateAllTaints": False}})])
     assert {cell.outcome for cell in moved.rows[0].cells} == {DaemonSetOutcome.UNKNOWN}
     assert texts(moved.rows[0].cells[0])[0] == "its configuration sets node, which may change where it runs"
+
+
+def test_add_ons_of_a_stack_s_choice_run_everywhere_by_what_is_published_of_their_release() -> None:
+    names = ["amazon-cloudwatch-observability", "aws-efs-csi-driver", "metrics-server", "prometheus-node-exporter"]
+    found = outcomes([addon(name, {}) for name in names])
+    assert [row.daemon_set.name for row in found.rows] == [
+        "cloudwatch-agent",
+        "efs-csi-node",
+        "fluent-bit",
+        "prometheus-node-exporter",
+    ]
+    assert {cell.outcome for row in found.rows for cell in row.cells} == {DaemonSetOutcome.RUNS}
+    s3 = "aws-mountpoint-s3-csi-driver"
+    new, old = (outcomes([addon(s3, {}, version)]) for version in ("v2.1.0-eksbuild.1", "v1.15.0-eksbuild.1"))
+    assert {cell.outcome for cell in new.rows[0].cells} == {DaemonSetOutcome.RUNS}
+    assert texts(old.rows[0].cells[0]) == ["it is v1.15.0-eksbuild.1, and what is known is of v2.0.0 and later"]
 
 
 def test_an_add_on_that_is_not_known_is_unknown_everywhere() -> None:

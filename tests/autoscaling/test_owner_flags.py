@@ -53,6 +53,13 @@ def test_the_flags_that_are_asked_for_are_right_also_where_balancing_must_be_off
     assert "web and web-arm" in fault
 
 
+def test_another_namespace_is_that_of_the_stack_file() -> None:
+    other = installed(autoscaling={"clusterAutoscaler": {"namespace": "scaling"}})
+    assert "--namespace=scaling" in list_owner_flags(other, "shop")
+    (fault,) = find_wrong_flags(list_owner_flags(installed(), "shop"), other, "shop")
+    assert fault.endswith("it does not read the ConfigMap cluster-autoscaler-priority-expander in scaling")
+
+
 def test_groups_that_no_line_of_the_stack_matches_are_still_used_and_come_last() -> None:
     lines = yaml.safe_load(format_priorities(installed().priorities, with_others=True))
     matching = {

@@ -297,6 +297,9 @@ def test_pods_of_nodes_and_of_daemon_sets_are_no_workloads() -> None:
     assert of(found.without_failure).pending == 0
 
 
+SOFT = {"maxSkew": 1, "whenUnsatisfiable": "ScheduleAnyway", "labelSelector": {"matchLabels": {"app": "api"}}}
+
+
 def stateful(count: int = 3, **more: Any) -> dict[str, Any]:
     made = {**pods("db", count), "kind": "StatefulSet"}
     made["spec"] = {**made["spec"], "volumeClaimTemplates": [{"metadata": {"name": "data"}, "spec": {}}], **more}
@@ -316,7 +319,7 @@ def test_pods_stay_in_the_zone_of_their_volumes() -> None:
 
 
 @pytest.mark.parametrize(
-    ("zones", "change"), [([B, C], "spread its pods"), ([A], "keep its data in volumes that every zone")]
+    ("zones", "change"), [([B, C], "spread new replicas"), ([A], "keep its data in volumes that every zone")]
 )
 def test_a_spread_is_the_fix_where_more_pods_with_volumes_than_needed_are_in_one_zone(
     zones: list[str], change: str
@@ -327,6 +330,31 @@ def test_a_spread_is_the_fix_where_more_pods_with_volumes_than_needed_are_in_one
     found = of(zone, "db")
     assert (counts(found), found.limit) == ((0, 0, 3), "3 pods with volumes in zone eu-west-1a; 0 of 3 pods run")
     assert found.change.startswith(change)
+
+
+@pytest.mark.parametrize(
+    ("document", "zones", "named"),
+    [
+        (pods(count=3), [B], True),
+        (pods(count=1), [B], False),
+        (pods(count=3), [A], False),
+        (pods(count=3, nodeSelector={"topology.kubernetes.io/zone": A}), [B], False),
+        (pods(count=3, topologySpreadConstraints=[{**SOFT, "topologyKey": "topology.kubernetes.io/zone"}]), [B], False),
+        (pods(count=3, topologySpreadConstraints=[{**SOFT, "topologyKey": "kubernetes.io/hostname"}]), [B], True),
+        (stateful(), [B], False),
+    ],
+    ids=["replicas", "one", "no other zone", "one zone required", "spread", "spread over hosts", "volumes"],
+)
+def test_workloads_that_one_zone_takes_as_a_whole_are_named_with_the_constraint(
+    document: dict[str, Any],
+    zones: list[str],
+    named: bool,  # noqa: FBT001
+) -> None:
+    first = {"instanceTypes": ["m7i.2xlarge"], "zones": [A], "minSize": 1, "maxSize": 2}
+    words = grown({"first": first, "rest": {**first, "minSize": 0, "zones": zones}})
+    found = [each for each in report(words, document, failures=[]).warnings if "all pods are in zone" in each]
+    assert [each.split(":")[0] for each in found] == ["shop Deployment/api"] * named
+    assert all("--spread-zones DoNotSchedule" in each and "whenUnsatisfiable DoNotSchedule" in each for each in found)
 
 
 def test_all_groups_are_named_where_volumes_keep_the_pods_of_a_workload_in_several_zones() -> None:

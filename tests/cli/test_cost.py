@@ -22,7 +22,7 @@ def test_a_stack_is_shown_by_group_with_a_chart(run: type_of_run) -> None:
     ran = run("cost", "checkout-dev", "--prices", PRICES)
     assert (ran.code, ran.err) == (0, "")
     lines = [line.rstrip() for line in ran.out.splitlines()]
-    assert lines[0] == "checkout-dev: 256.60 USD per month"
+    assert lines[0] == "checkout-dev: 260.24 USD per month"
     assert any(re.fullmatch(r" general +amd64 on-demand +m7i.large +1 +82.05 +328.21", line) for line in lines)
     assert any(re.fullmatch(r" NAT gateways \(1\) +35.04", line) for line in lines)
     assert any(re.fullmatch(r" amd64 on-demand nodes +82.05 +32% +█{24}", line) for line in lines)
@@ -32,7 +32,7 @@ def test_a_stack_is_shown_by_group_with_a_chart(run: type_of_run) -> None:
 
 def test_what_has_no_price_is_unknown_with_the_reason(run: type_of_run) -> None:
     ran = run("cost", "payments-prod", "gke-parity", "--prices", PRICES)
-    assert ran.out.startswith("payments-prod: 1,144.35 USD per month, plus unknown costs\n")
+    assert ran.out.startswith("payments-prod: 1,444.38 USD per month, plus unknown costs\n")
     assert "- Karpenter adds nodes as pods need them." in ran.out
     assert "\ngke-parity: unknown\n" in ran.out
     assert f"- {PRICES} has no prices of eu-west-3; `multiarch prices fetch` adds them." in ran.out
@@ -41,8 +41,8 @@ def test_what_has_no_price_is_unknown_with_the_reason(run: type_of_run) -> None:
 def test_several_stacks_are_summed_up_by_team(run: type_of_run) -> None:
     ran = run("cost", "--prices", PRICES)
     by_team = ran.out.split("By team\n")[1]
-    assert re.search(r"checkout +256.60 USD per month\n", by_team)
-    assert re.search(r"payments +1,144.35 USD per month, plus unknown costs\n", by_team)
+    assert re.search(r"checkout +260.24 USD per month\n", by_team)
+    assert re.search(r"payments +1,444.38 USD per month, plus unknown costs\n", by_team)
     assert re.search(r"legacy +unknown\n", by_team)
 
 
@@ -63,7 +63,7 @@ def test_groups_without_nodes_show_their_maximum_beside_those_that_the_pods_need
 def test_costs_in_json(run: type_of_run) -> None:
     told = run("cost", "checkout-dev", "--prices", PRICES, "-o", "json").json
     assert (told["version"], told["kind"]) == ("2", "cost")
-    assert told["teams"] == [{"team": "checkout", "currency": "USD", "monthly": "256.595", "complete": True}]
+    assert told["teams"] == [{"team": "checkout", "currency": "USD", "monthly": "260.245", "complete": True}]
     (stack,) = told["stacks"]
     assert stack["nodes"][1] == {
         "group": "graviton",
@@ -77,6 +77,7 @@ def test_costs_in_json(run: type_of_run) -> None:
     assert stack["others"] == [
         {"what": "control plane", "monthly": "73"},
         {"what": "NAT gateways (1)", "monthly": "35.04"},
+        {"what": "public IPv4 addresses (1)", "monthly": "3.65"},
     ]
     assert stack["atMaximumSize"][0] == {"group": "general", "monthly": "328.208"}
     assert (stack["fallback"], stack["savings"], stack["unknown"]) == (None, [], [])

@@ -27,7 +27,7 @@ from sandbox.aws.remote import Remote
 from sandbox.aws.ssm import ACCOUNT
 from tests.cli.aws import served
 from tests.cli.running import Ran, type_of_run
-from tests.kubernetes.api_server import Request
+from tests.kubernetes.api_server import Answer, Request
 from tests.kubernetes.api_server import serving as serving_api
 from tests.sandbox.served import CLONE, REGION, Served
 
@@ -53,6 +53,12 @@ config:
     arm: {{instanceTypes: [m7g.large]}}
     own: {{instanceTypes: [m7g.large], kind: self-managed}}
 """
+SCALED = """\
+  multiarch-eks:autoscaling:
+    use: cluster-autoscaler
+    clusterAutoscaler: {installed: true}
+"""
+PRIORITIES = "kube-system/cluster-autoscaler-priority-expander"
 PLUGINS = [
     *({"name": each, "kind": "resource", "version": version(f"pulumi-{each}")} for each in SDKS),
     *({"name": name, "kind": "resource", "version": version} for name, version in BROUGHT_BY_EKS.items()),
@@ -315,6 +321,54 @@ def test_a_release_that_is_not_deployed_is_named_and_no_secret_is_read(place: Pl
     assert all("as=PartialObjectMetadataList" in each.headers["accept"] for each in asked)
 
 
+@pytest.mark.parametrize(
+    ("state", "text", "fix", "makes"),
+    [
+        ("ok", "nothing that the stack declares", "", [{"type": "kubernetes:core/v1:ConfigMap", "id": PRIORITIES}]),
+        ("failed", f"ConfigMap {PRIORITIES} is in the cluster {STACK} already", "delete it", []),
+        ("unknown", "--stack shop-dev` failed: error: no login", "", "error: no login"),
+        ("failed", "did not make it", "delete it", "error: no stack named 'shop-dev' found"),
+    ],
+)
+def test_an_object_that_pulumis_state_does_not_have_is_anothers(
+    place: Place, state: str, text: str, fix: str, makes: list[dict[str, str]] | str
+) -> None:
+    def answer(request: Request) -> Answer:
+        asked.append(request)
+        return (201, {"status": {"allowed": True}}, {}) if request.method == "POST" else (200, {}, {})
+
+    asked: list[Request] = []
+    place.cluster(accessConfig={"authenticationMode": "API"})
+    file = place.existing(place.clone / "Pulumi.shop-dev.yaml")
+    file.write_text(file.read_text() + SCALED)
+    # The token is that of Pulumi's identity; no kubeconfig is there.
+    credential = {"kind": "ExecCredential", "apiVersion": "client.authentication.k8s.io/v1beta1"}
+    place.program("aws", json.dumps({**credential, "status": {"token": "k8s-aws-v1.of-pulumi"}}))
+    exported = json.dumps({"deployment": {"resources": makes}})
+    place.program("pulumi", exported)
+    if isinstance(makes, str):
+        (place.programs / "pulumi").write_text(f'#!/bin/sh\necho "{makes}" >&2\nexit 1\n')
+    with serving_api(answer) as server:
+        eks_backends[ACCOUNT][REGION].clusters[STACK].endpoint = server.url
+        ran = place.examine(str(file))
+    (row,) = [each for each in ran.json["rows"] if each["check"] in ("object", "kubernetes access")][1:]
+    assert (row["state"], text in row["text"], fix in row["fix"]) == (state, True, True), row
+    assert {each.headers["authorization"] for each in asked} == {"Bearer k8s-aws-v1.of-pulumi"}
+
+
+def test_without_a_token_access_entries_are_read(place: Place) -> None:
+    place.cluster(accessConfig={"authenticationMode": "API"})
+    file = place.existing(place.clone / "Pulumi.shop-dev.yaml")
+    file.write_text(file.read_text() + SCALED)
+    place.program("aws", "no token")
+    ran = place.examine(str(file))
+    (row,) = rows(ran, "kubernetes access")
+    assert (row["state"], "has no access entry" in row["text"]) == ("failed", True), row
+    assert "--policy-arn arn:aws:eks::aws:cluster-access-policy/AmazonEKSClusterAdminPolicy" in row["fix"]
+    (row,) = rows(ran, "object")
+    assert (row["state"], row["text"].startswith("objects in the cluster were not compared: ")) == ("unknown", True)
+
+
 def test_the_policy_of_the_documents_has_the_actions_that_doctor_calls_and_no_others(place: Place) -> None:
     called = set[str]()
     place.write("[m7g.large]", "[m7g.large]\n      ami: {id: ami-00000000000000000}")
@@ -325,7 +379,9 @@ def test_the_policy_of_the_documents_has_the_actions_that_doctor_calls_and_no_ot
         place.remote.forget_calls()
         place.examine(STACK)
         place.examine(str(CLONE / "examples" / "04-existing-vpc" / "Pulumi.ledger-staging.yaml"))
-        place.examine(str(place.existing(place.clone / "Pulumi.shop-dev.yaml")))
+        existing = place.existing(place.clone / "Pulumi.shop-dev.yaml")
+        existing.write_text(existing.read_text() + SCALED)
+        place.examine(str(existing))
         called |= {name.replace("service-quotas:", "servicequotas:") for name in place.remote.calls()}
     page = (CLONE / "docs" / "how-to" / "doctor.md").read_text()
     (statement,) = json.loads(re.findall(r"```json\n(.*?)```", page, re.DOTALL)[0])["Statement"]

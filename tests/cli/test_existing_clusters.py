@@ -70,6 +70,9 @@ class Place:
 
         def answer(request: Request) -> Answer:
             name = request.path.rpartition("/")[2]
+            for each in (each for of_kind in objects.values() for each in of_kind):
+                if each["metadata"]["name"] == name:
+                    return 200, each, {}
             if name in ("aws-node", "nodepools", "ec2nodeclasses") and name not in objects:
                 return 404, {"kind": "Status", "message": "not found"}, {}
             return 200, {"kind": "List", "metadata": {}, "items": objects.get(name, [])}, {}
@@ -157,6 +160,9 @@ def test_terraform_with_karpenter(place: Place) -> None:
     assert (karpenter.node_role or "").startswith("Karpenter-search-prod-")
     assert spec.cluster
     assert spec.cluster.prefix_delegation
+    # Its nodes do not have the security group that EKS made.
+    (group,) = spec.cluster.security_groups
+    assert f"securityGroups: [{group}]" in place.file("search-prod").read_text()
 
 
 def test_auto_mode(place: Place) -> None:
@@ -170,7 +176,9 @@ def test_auto_mode(place: Place) -> None:
 
 
 def test_what_the_api_server_says_of_autoscalers_and_taints_is_taken(place: Place) -> None:
-    container = {"name": "ca", "image": "registry.k8s.io/autoscaling/cluster-autoscaler:v1.34.5@sha256:0"}
+    command = ["./cluster-autoscaler", "--namespace=scaling"]
+    image = "registry.k8s.io/autoscaling/cluster-autoscaler:v1.34.5@sha256:0"
+    container = {"name": "ca", "image": image, "command": command}
     deployment = {
         "metadata": {"name": "ca", "namespace": "kube-system"},
         "spec": {"replicas": 1, "template": {"spec": {"containers": [container]}}},
@@ -188,6 +196,7 @@ def test_what_the_api_server_says_of_autoscalers_and_taints_is_taken(place: Plac
         (group,) = spec.node_groups.values()
         assert (group.kind, group.min_size) == ("self-managed", 0)
         assert "# Found by the Deployment kube-system/ca." in text
+        assert spec.autoscaling.cluster_autoscaler.namespace == "scaling"
         assert "# The taint of the node ip-1." in text
         # The kubeconfig is of another cluster: what it says would be wrong of this one.
         other = place.new("shop-prod", "--context", "here")
@@ -198,7 +207,11 @@ def test_what_the_api_server_says_of_autoscalers_and_taints_is_taken(place: Plac
 @pytest.mark.parametrize(
     ("words", "code", "says"),
     [
-        (("nothing-there",), 2, f"There is no EKS cluster nothing-there in {REGION}. Give its region with --region"),
+        (
+            ("nothing-there",),
+            2,
+            f"There is no EKS cluster nothing-there in {REGION}. Check the name, the region",
+        ),
         (("blog-dev", "--region", "eu-central-1"), 2, "There is no EKS cluster blog-dev in eu-central-1."),
         (("blog-dev", "--env", "B"), 2, "--env B: "),
         (("blog",), 2, "The cluster's name blog is not TEAM-ENV. Give --team and --env."),

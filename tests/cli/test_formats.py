@@ -19,7 +19,8 @@ from multiarch.cli.formats.report import (
     Report,
     Table,
 )
-from multiarch.escaping import escape_csv, escape_markdown, escape_terminal, format_json
+from multiarch.escaping import escape_csv, escape_terminal, format_json
+from multiarch.markdown import escape_markdown
 from multiarch.rules import Finding, Location
 from multiarch.rules.rule import error
 

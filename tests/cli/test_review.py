@@ -246,6 +246,16 @@ def test_without_previews_the_changed_stack_files_are_compared(run: type_of_run,
     assert "change-preference" in rules["checkout-dev"]
 
 
+def test_without_a_folder_for_temporary_files_an_error_says_so(
+    run: type_of_run, repository: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As in a container whose root is read-only."""
+    monkeypatch.setattr("tempfile.tempdir", str(repository / "nowhere"))
+    ran = run("review", "--since", "main")
+    assert ran.code == 3
+    assert "A temporary folder can't be made: No such file or directory. Set TMPDIR" in ran.err
+
+
 @pytest.mark.parametrize("kind", ["/dev/zero", "pipe", "nowhere", "folder"])
 def test_what_is_not_a_regular_file_is_an_invalid_stack_file(run: type_of_run, repository: Path, kind: str) -> None:
     file = repository / "config/stacks/Pulumi.z-dev.yaml"

@@ -12,6 +12,7 @@ import pytest
 from multiarch.cost.pricing import OMITTED
 from tests.cli.conftest import CLONE
 from tests.cli.running import Ran, type_of_run
+from tests.cli.test_verify_nodes import EXISTING
 
 pytestmark = pytest.mark.usefixtures("clone")
 PODS = str(CLONE / "examples" / "pods.yaml")
@@ -45,6 +46,13 @@ def test_the_example_reads_well(run: type_of_run) -> None:
     # Reasons are made on demand.
     assert "does not tolerate" not in ran.out
     assert "CPU and memory" not in lines
+
+
+@pytest.mark.parametrize("form", ["table", "json", "markdown"])
+def test_daemon_sets_of_an_existing_cluster_are_said_to_be_missing(run: type_of_run, tmp_path: Path, form: str) -> None:
+    (tmp_path / "Pulumi.shop-dev.yaml").write_text(EXISTING)
+    ran = run("simulate", str(tmp_path / "Pulumi.shop-dev.yaml"), "--manifests", PODS, "-o", form)
+    assert "DaemonSets of the cluster checkout-dev that are not in the files" in " ".join(ran.out.split())
 
 
 def test_explained_every_group_has_its_reason_and_no_sentence_comes_twice(run: type_of_run) -> None:

@@ -43,6 +43,34 @@ def test_a_rejected_stack_shows_file_line_key_and_hint_on_stderr(clone: Path, ru
     assert "1 stack: 1 error, " in ran.err
 
 
+def test_acknowledged_warnings_are_shown_with_their_reason_and_pass(clone: Path, run: type_of_run) -> None:
+    reasons = "{ami-not-pinned: until the release, documentation-cidr: an example}"
+    break_stack(clone, "checkout-dev", "config:\n", f"config:\n  acknowledge: {reasons}\n")
+    ran = run("stack", "check", "checkout-dev", "--strict")
+    assert ran.code == 0, ran.err
+    assert "note: config/stacks/Pulumi.checkout-dev.yaml:32 nodeGroups.general: " in ran.err
+    assert "Acknowledged: until the release [ami-not-pinned]" in ran.err
+    assert "1 stack: 0 errors, 0 warnings, 2 acknowledged." in ran.err
+    found = run("stack", "check", "checkout-dev", "--output", "json").json
+    assert (found["warnings"], found["acknowledged"]) == (0, 3)
+    assert {each["acknowledged"] for each in found["stacks"][0]["problems"]} == {"until the release", "an example"}
+    (log,) = run("stack", "check", "checkout-dev", "--output", "sarif").json["runs"]
+    assert all(each["suppressions"][0]["justification"] for each in log["results"])
+    assert run("stack", "check", "checkout-dev", "--output", "codequality").json == []
+    assert "ok" in run("stack", "list").out.splitlines()[2].split()
+
+
+def test_an_acknowledged_policy_is_one_that_is_found(clone: Path, run: type_of_run) -> None:
+    break_stack(clone, "payments-prod", "config:\n", "config:\n  acknowledge: {policy-ami-pinned: later}\n")
+    assert "unused-acknowledgement" not in run("stack", "check", "payments-prod", "--policy").err
+    file = clone / "config" / "stacks" / "Pulumi.payments-prod.yaml"
+    text = file.read_text()
+    pinned = "ami: {id: ami-0123456789abcdef0}\n      minSize: 3\n"
+    file.write_text(text.replace("minSize: 3\n", pinned))
+    ran = run("stack", "check", "payments-prod", "--policy")
+    assert "acknowledge.policy-ami-pinned: policy-ami-pinned does not warn of anything here." in ran.err
+
+
 def test_code_scanning_gets_the_line_of_each_problem(clone: Path, run: type_of_run) -> None:
     break_stack(clone, "checkout-dev", "[m7g.large]", "[m7g.large, m7i.large]")
     ran = run("stack", "check", "checkout-dev", "--output", "sarif")

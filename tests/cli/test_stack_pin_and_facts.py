@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import json
 import socket
 from collections.abc import Iterator
 from pathlib import Path
@@ -97,6 +98,50 @@ def test_a_dry_run_writes_nothing(clone: Path, run: type_of_run) -> None:
     assert "multiArchitectureGroups.either.ami.arm64.id" in ran.out
     assert "11 values would be written" in ran.err
     assert stack_file(clone, "gke-parity").read_bytes() == before
+
+
+EXTRA = """
+  multiarch-eks:addons:
+    extra:
+      aws-efs-csi-driver:
+        configurationValues: {controller: {replicaCount: 2}}
+      aws-privateca-connector-for-kubernetes:
+        policies: [arn:aws:iam::aws:policy/AWSPrivateCAConnectorForKubernetesPolicy]
+      metrics-server: {}
+"""
+
+
+@pytest.mark.usefixtures("aws")
+def test_add_ons_get_versions_a_schema_and_what_only_eks_knows_of_them(clone: Path, run: type_of_run) -> None:
+    file = stack_file(clone, "checkout-dev")
+    schema = "config/stacks/addon-schemas/aws-efs-csi-driver_v3.4.1-eksbuild.1.json"
+    file.write_text(file.read_text() + EXTRA)
+    assert "addon-service-account" in run("stack", "check", "checkout-dev").err
+    assert f"The schema of an add-on's configurationValues would be written to {schema}." in (
+        run("stack", "pin", "checkout-dev", "--dry-run").err
+    )
+    assert not (clone / schema).exists()
+    ran = run("stack", "pin", "checkout-dev", "-o", "json")
+    assert ran.code == 0, ran.err
+    written = {each["key"]: each["new"] for each in ran.json["changes"] if "extra" in each["key"]}
+    connector = "addons.extra.aws-privateca-connector-for-kubernetes"
+    assert written == {
+        "addons.extra.aws-efs-csi-driver.version": "v3.4.1-eksbuild.1",
+        f"{connector}.version": "v1.6.0-eksbuild.1",
+        "addons.extra.metrics-server.version": "v0.8.0-eksbuild.1",
+        f"{connector}.serviceAccount": "aws-privateca-issuer",
+        f"{connector}.namespace": "aws-privateca-issuer",
+    }
+    assert ran.json["schemas"] == [schema]
+    assert json.loads((clone / schema).read_text())["$schema"].endswith("2019-09/schema")
+    checked = run("stack", "check", "checkout-dev")
+    assert checked.code == 0, checked.err
+    assert "addon-not-checked" not in checked.err
+    assert run("stack", "pin", "checkout-dev").err.endswith("is pinned; nothing was written.\n")
+    file.write_text(file.read_text().replace("replicaCount", "replicaCounts"))
+    assert "no key replicaCounts here. Did you mean replicaCount?" in run("stack", "check", "checkout-dev").err
+    # A version that is gone, or values for the next one, do not keep an upgrade from working.
+    assert run("stack", "pin", "checkout-dev", "--upgrade").code == 0
 
 
 @pytest.mark.usefixtures("aws")

@@ -26,6 +26,25 @@ pytestmark = pytest.mark.e2e
 STACK = "checkout-dev"
 GROUPS = {"general-14f859c": ("amd64", "m7i.large"), "graviton-a10fc5e": ("arm64", "m7g.large")}
 MACHINES = {"amd64": ("x86_64", 62), "arm64": ("aarch64", 183)}
+EXISTING = f"""\
+config:
+  aws:region: {REGION}
+  multiarch-eks:team: shop
+  multiarch-eks:environment: dev
+  multiarch-eks:owner: shop@example.com
+  multiarch-eks:costCenter: "1"
+  multiarch-eks:kubernetesVersion: "1.35"
+  multiarch-eks:cluster:
+    existing: {STACK}
+    subnets: {{{REGION}a: [subnet-00000000], {REGION}b: [subnet-00000001]}}
+    authenticationMode: API
+    ipFamily: ipv4
+  multiarch-eks:nodeGroups:
+    arm: {{instanceTypes: [m7g.large]}}
+  multiarch-eks:autoscaling:
+    use: cluster-autoscaler
+    clusterAutoscaler: {{installed: true}}
+"""
 TAINT = {"key": "arch", "value": "arm64", "effect": "NoSchedule"}
 
 
@@ -58,6 +77,7 @@ class Cluster:
     reports: dict[str, NodeReport | InstanceAnswer] = field(default_factory=dict)
     kubeconfig: Path = Path()
     server: ApiServer | None = None
+    deployment: dict[str, Any] = field(default_factory=dict)
     denied: str = ""
     asked: list[str] = field(default_factory=list)
 
@@ -77,6 +97,10 @@ class Cluster:
             return rejected(403, "Forbidden", 'nodes is forbidden: User "me" cannot do that')
         if request.method == "PATCH":
             return self.patched(request)
+        if request.path.endswith("/deployments"):
+            return 200, {"kind": "DeploymentList", "metadata": {}, "items": [self.deployment]}, {}
+        if "/deployments/" in request.path:
+            return 200, self.deployment, {}
         return 200, {"kind": "NodeList", "metadata": {}, "items": list(self.nodes.values())}, {}
 
     def patched(self, request: Request) -> ApiAnswer:
@@ -188,7 +212,11 @@ def _report(architecture: str) -> NodeReport:
 @pytest.fixture
 def verify(run: type_of_run, clone: Path, cluster: Cluster) -> Callable[..., Ran]:
     del clone, cluster  # they are there as long as the test runs
-    return lambda *more: run("verify", "nodes", *(more if more[:1] == ("--cluster",) else (STACK, *more)))
+    return lambda *more: run("verify", "nodes", *(more if _names_cluster(more) else (STACK, *more)))
+
+
+def _names_cluster(words: Sequence[str]) -> bool:
+    return bool(words) and (words[0] == "--cluster" or words[0].endswith(".yaml"))
 
 
 def findings(ran: Ran) -> set[str]:
@@ -201,6 +229,18 @@ def test_a_healthy_cluster_has_no_findings(verify: Callable[..., Ran], cluster: 
     assert "2 nodes of checkout-dev: 2 ok; no findings." in ran.err
     assert ran.out.count(" ok") == 2
     assert sorted(cluster.asked) == sorted(cluster.nodes)
+
+
+def test_flags_of_an_installed_autoscaler_are_read(verify: Callable[..., Ran], cluster: Cluster, clone: Path) -> None:
+    container = {"image": "autoscaling/cluster-autoscaler:v1.35.0", "command": ["./cluster-autoscaler", "--v=4"]}
+    cluster.deployment = {
+        "metadata": {"namespace": "scaling", "name": "ca"},
+        "spec": {"template": {"spec": {"containers": [container]}}},
+    }
+    (clone / "Pulumi.shop-dev.yaml").write_text(EXISTING)
+    ran = verify(str(clone / "Pulumi.shop-dev.yaml"), "-o", "json")
+    said = [each["message"] for each in ran.json["findings"] if each["rule"] == "autoscaler-flags"]
+    assert said[0].startswith("scaling/ca: --expander is not set")
 
 
 def test_json_has_every_source(verify: Callable[..., Ran]) -> None:

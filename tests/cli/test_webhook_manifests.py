@@ -10,7 +10,7 @@ import yaml
 
 from tests.cli.running import runner, type_of_run
 
-IMAGE = "registry.example.com/multiarch-webhook:1"
+IMAGE = "registry.example.com/multiarch:1"
 
 
 @pytest.fixture

@@ -130,7 +130,7 @@ def test_one_workload_that_can_t_be_changed_stops_all_and_is_named(run: type_of_
 
 
 WRONG = [
-    (("pod.yaml",), "No change is given. Add --prefer, --require or --tolerate."),
+    (("pod.yaml",), "No change is given. Add --prefer, --require, --tolerate or --spread-zones."),
     (("pod.yaml", "--prefer", "arm64", "--require", "arm64"), "--prefer and --require are mutually exclusive."),
     (
         ("pod.yaml", "--require", "amd64", "--tolerate", "arm64"),
@@ -155,6 +155,19 @@ WRONG = [
     (("pod.yaml", "--tolerate", "arm64", "--format", "kustomize", "--check"), "--format kustomize prints patches."),
     (("pod.yaml", "--tolerate", "arm64", "-o", "json"), "--output json prints a report instead of the manifests."),
 ]
+
+
+def test_replicas_are_spread_over_zones_and_the_option_says_how(run: type_of_run, tmp_path: Path) -> None:
+    file = tmp_path / "api.yaml"
+    selector = "selector: {matchLabels: {app: api}}"
+    pod = "{metadata: {labels: {app: api}}, spec: {containers: [{name: a, image: a}]}}"
+    head = "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: api}\n"
+    file.write_text(f"{head}spec:\n  {selector}\n  template: {pod}\n", encoding="utf-8")
+    ran = run("workload", "patch", "--manifests", str(file), "--spread-zones", "ScheduleAnyway", "--prefer", "arm64")
+    assert ran.code == 0
+    assert "spreads over zones (ScheduleAnyway)" in ran.err
+    assert "topologyKey: topology.kubernetes.io/zone" in ran.out
+    assert run("workload", "patch", "--manifests", str(file), "--spread-zones", "Sometimes").code == 2
 
 
 @pytest.mark.parametrize(("arguments", "said"), WRONG)

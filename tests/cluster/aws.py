@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import os
 import re
@@ -12,6 +13,7 @@ from functools import cache
 from typing import Any
 
 from sandbox.aws.remote import Remote
+from sandbox.cluster.control_plane import ControlPlane
 from sandbox.cluster.programs import Programs, wait_for
 from sandbox.layout import CLONE
 from tests.sandbox.leftovers import client
@@ -104,8 +106,8 @@ class Aws:
         self.client("sqs").send_message(QueueUrl=self.queue_url, MessageBody=json.dumps(event))
 
 
-def start(programs: Programs, *, cluster: str, kubernetes: str) -> Aws:
-    """Start the sandbox's AWS and make the cluster; ``kubernetes`` is the minor, as in ``1.36``.
+def start(programs: Programs, plane: ControlPlane, *, cluster: str) -> Aws:
+    """Start the sandbox's AWS and make the cluster, whose endpoint and version are those of ``plane``.
 
     Raises:
         ClusterError: the server ended, or did not answer in time.
@@ -125,9 +127,11 @@ def start(programs: Programs, *, cluster: str, kubernetes: str) -> Aws:
     group = ec2.create_security_group(GroupName=f"{cluster}-node", Description="nodes", VpcId=rows[0]["VpcId"])
     ec2.create_tags(Resources=[*subnets, group["GroupId"]], Tags=discovery)
     role = iam.create_role(RoleName=f"{cluster}-control-plane", AssumeRolePolicyDocument=_trust("eks.amazonaws.com"))
+    authority = base64.b64encode(plane.kube.access.certificate.read_bytes()).decode()
+    Remote(url).lead_clusters_to(plane.kube.access.url, authority)
     client("eks", url, REGION).create_cluster(
         name=cluster,
-        version=kubernetes,
+        version=".".join(plane.version.removeprefix("v").split(".")[:2]),
         roleArn=role["Role"]["Arn"],
         resourcesVpcConfig={"subnetIds": list(subnets), "securityGroupIds": [group["GroupId"]]},
     )

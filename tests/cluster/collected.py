@@ -39,7 +39,8 @@ def collected(resources: Iterable[Recorded]) -> list[Object]:
 
 def _manifest(resource: Recorded) -> Object:
     found = dict(resource.inputs)
-    if resource.type != f"kubernetes:{found.get('apiVersion')}:{found.get('kind')}":
+    # Pulumi calls the group without a name "core".
+    if resource.type.replace(":core/", ":") != f"kubernetes:{found.get('apiVersion')}:{found.get('kind')}":
         raise NotCollectedError(resource.urn)
     return found
 

@@ -222,8 +222,7 @@ class Rig:
 def running(programs: Programs, plane: ControlPlane, *, cluster: str = "rig") -> Iterator[Rig]:
     """Complete a control plane to a rig; leaving it ends the bridge, the programs are ended by their owner."""
     karpenter.install_crds(plane.kube)
-    minor = ".".join(plane.version.removeprefix("v").split(".")[:2])
-    aws = aws_module.start(programs, cluster=cluster, kubernetes=minor)
+    aws = aws_module.start(programs, plane, cluster=cluster)
     spot = prices(REGION, ZONES).spot
     aws.controls.set_spot_prices({name: {zone: str(each) for zone, each in spot[name].items()} for name in spot})
     controller = karpenter.start(programs, plane, aws)

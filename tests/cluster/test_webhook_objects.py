@@ -18,7 +18,7 @@ from tests.cluster.reading import namespace
 from tests.cluster.temporary import applied, find, remove
 from tests.cluster.webhook_endpoint import chart_objects
 
-IMAGE = "registry.example.com/multiarch-webhook:1"
+IMAGE = "registry.example.com/multiarch:1"
 REGISTRATION = ("admissionregistration.k8s.io/v1", "MutatingWebhookConfiguration", f"zz-{NAME}")
 SECRET = f"{NAME}-certificate"
 CLOSED = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}

@@ -13,8 +13,13 @@ import pytest
 
 from multiarch.facts.architectures import Architecture
 from multiarch.facts.taints import parse_taint
-from multiarch.patching.patches import build_json_patch, build_strategic_merge_patch, list_changed_templates
-from multiarch.patching.transform import ContradictionError, SchedulingChange, transform_pod_spec
+from multiarch.patching.patches import (
+    build_json_patch,
+    build_strategic_merge_patch,
+    change_object,
+    list_changed_templates,
+)
+from multiarch.patching.transform import ContradictionError, SchedulingChange, WhenUnsatisfiable, transform_pod_spec
 from multiarch.scheduling.affinity import read_node_affinity
 from multiarch.scheduling.architectures import wrap_pod_spec
 from multiarch.scheduling.tolerations import find_untolerated, read_tolerations
@@ -27,6 +32,7 @@ from tests.scheduling.manifests import expression, required
 
 ARM, AMD = Architecture.ARM64, Architecture.AMD64
 KEY, OLD_KEY, HOST = "kubernetes.io/arch", "beta.kubernetes.io/arch", "kubernetes.io/hostname"
+ZONE = "topology.kubernetes.io/zone"
 TAINT = parse_taint("arch=arm64:NoSchedule")
 WRITTEN_TAINT = {"key": "arch", "value": "arm64", "effect": "NoSchedule"}
 ALL_CHANGES = [
@@ -175,6 +181,90 @@ def test_the_scheduler_puts_changed_pods_exactly_where_they_should_go(kube: Kube
         assert not [each for each in before[name] if NODES[each][0].get(KEY) == architecture]
 
 
+def in_zone(name: str, zone: str) -> Object:
+    return node(name, {ZONE: zone, "spread": "yes"}, tainted=False)
+
+
+def database(when: WhenUnsatisfiable) -> tuple[Object, Object]:
+    """A StatefulSet of three pods that is spread, and the rules of its pods."""
+    item = workload_of("StatefulSet", f"db-{when.lower()}", f"db-{when.lower()}", nodeSelector={"spread": "yes"})
+    item["spec"] |= {"replicas": 3, "podManagementPolicy": "Parallel", "serviceName": "db"}
+    return item, {**change_object(item, SchedulingChange(spread_zones=when))}
+
+
+@pytest.mark.parametrize("when", WhenUnsatisfiable)
+def test_the_scheduler_spreads_new_replicas_and_keeps_one_with_a_volume_pending_if_told(
+    kube: Kube, when: WhenUnsatisfiable
+) -> None:
+    plain, spread = database(when)
+    name = plain["metadata"]["name"]
+    in_first = {"nodeSelectorTerms": [{"matchExpressions": [expression(ZONE, "In", "zone-a")]}]}
+    volume = {
+        "apiVersion": "v1",
+        "kind": "PersistentVolume",
+        "metadata": {"name": name},
+        "spec": {
+            "capacity": {"storage": "1Gi"},
+            "accessModes": ["ReadWriteOnce"],
+            "storageClassName": name,
+            "hostPath": {"path": "/data"},
+            "nodeAffinity": {"required": in_first},
+        },
+    }
+    claim = {
+        "apiVersion": "v1",
+        "kind": "PersistentVolumeClaim",
+        "metadata": {"name": name, "namespace": name},
+        "spec": {
+            "accessModes": ["ReadWriteOnce"],
+            "storageClassName": name,
+            "volumeName": name,
+            "resources": {"requests": {"storage": "1Gi"}},
+        },
+    }
+
+    def zones() -> list[str]:
+        found = kube.list("v1", "Pod", name)
+        return sorted(each["spec"].get("nodeName", "") for each in found)
+
+    space = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}}
+    three = [in_zone(f"{zone}-{name}", zone) for zone in ("zone-a", "zone-b", "zone-c")]
+
+    def usable() -> bool:
+        found = [kube.get("v1", "Node", each["metadata"]["name"]) for each in three]
+        return all(each and not each["spec"].get("taints") for each in found)
+
+    with applied(kube, [*three, volume, space, claim]):
+        wait_for(usable, "nodes to be ready", timeout=30)
+        kube.apply(spread)
+        wait_for(lambda: len(list(filter(None, zones()))) == 3, "the scheduler to place the pods", timeout=60)
+        assert [each.removesuffix(f"-{name}") for each in zones()] == ["zone-a", "zone-b", "zone-c"]
+        template: Any = spread["spec"]["template"]
+        attached = {"volumes": [{"name": "data", "persistentVolumeClaim": {"claimName": name}}]}
+        late: Any = {
+            "apiVersion": "v1",
+            "kind": "Pod",
+            "metadata": {"name": f"late-{name}", "namespace": name, "labels": template["metadata"]["labels"]},
+            "spec": {**template["spec"], **attached},
+        }
+        beside = copy.deepcopy(late)
+        beside["metadata"]["name"] = f"beside-{name}"
+        # One more pod in the first zone than elsewhere: a second one would be two more.
+        with applied(kube, [beside]):
+            wait_for(lambda: len(list(filter(None, zones()))) == 4, "the first pod with the volume", timeout=60)
+            with applied(kube, [late]):
+                wait_for(lambda: decided(kube, late), "the scheduler to decide", timeout=60)
+                assert bool(decided(kube, late) == "bound") is (when is WhenUnsatisfiable.SCHEDULE_ANYWAY)
+
+
+def decided(kube: Kube, item: Object) -> str:
+    found = kube.get("v1", "Pod", item["metadata"]["name"], item["metadata"]["namespace"]) or {}
+    if found.get("spec", {}).get("nodeName"):
+        return "bound"
+    conditions = found.get("status", {}).get("conditions", [])
+    return "pending" if any(each.get("reason") == "Unschedulable" for each in conditions) else ""
+
+
 # -- the API server ----------------------------------------------------------------------------------------------------
 
 RULES = {
@@ -207,6 +297,9 @@ CHANGES = {
 }
 
 
+SPREAD = SchedulingChange(spread_zones=WhenUnsatisfiable.DO_NOT_SCHEDULE)
+
+
 def dry(kube: Kube, method: str, item: Object, body: object, content_type: str) -> Object:
     """What the object would be afterwards."""
     return kube.request(
@@ -222,7 +315,8 @@ def test_patches_do_in_the_api_server_what_is_done_to_the_manifest(
     item = workload_of(kind, f"patched-{kind.lower()}", "default", **rules)
     kube.create(item)
     try:
-        for requested in CHANGES.values():
+        spread = [SPREAD] if kind == "Deployment" else []
+        for requested in [*CHANGES.values(), *spread]:
             here = live(kube, item)
             ((template, change),) = list_changed_templates(here, requested)
             merged = build_strategic_merge_patch(here, requested)

@@ -6,6 +6,7 @@ import json
 
 from tests.components import declared
 from tests.components.declared import World, world
+from tests.stack.words import AUTO_MODE
 
 
 def test_all_five_add_ons_are_eks_add_ons_and_what_is_declared_runs(small: World) -> None:
@@ -60,6 +61,47 @@ def test_the_ebs_driver_reaches_volumes_of_its_own_cluster_if_it_tags_them_so() 
     of_every_driver = "arn:aws:iam::aws:policy/AmazonEBSCSIDriverPolicyV2"
     assert policy(None) == policy("v1.58.0-eksbuild.1") == policy("v1.100.0-eksbuild.1") == of_the_cluster
     assert policy("v1.57.9-eksbuild.2") == policy("v1.9.0-eksbuild.1") == of_every_driver
+
+
+def test_add_ons_of_a_stack_s_choice_come_after_the_nodes_each_with_its_role() -> None:
+    own = "arn:aws:iam::111122223333:policy/dns"
+    extra = {
+        "amazon-cloudwatch-observability": {"policies": ["arn:aws:iam::aws:policy/CloudWatchAgentServerPolicy"]},
+        "aws-privateca-connector-for-kubernetes": {
+            "statements": [{"actions": ["acm-pca:Get*"], "resources": ["*"]}],
+            "serviceAccount": "aws-privateca-issuer",
+            "namespace": "aws-privateca-issuer",
+        },
+        "external-dns": {"policies": [own], "version": "v0.19.0-eksbuild.1"},
+        "my-agent": {"beforeNodes": True},
+    }
+    found = world({"environment": "prod", "addons": {"extra": extra}})
+    dns = found.one(declared.ADDON, "external-dns")
+    assert dns.inputs["addonVersion"] == "v0.19.0-eksbuild.1"
+    (association,) = found.inputs(declared.ADDON, "external-dns")["podIdentityAssociations"]
+    assert association["serviceAccount"] == "external-dns"
+    trust = json.loads(found.inputs(declared.ROLE, "external-dns")["assumeRolePolicy"])["Statement"][0]
+    assert trust["Condition"]["StringEquals"]["aws:RequestTag/kubernetes-namespace"] == "external-dns"
+    attachment = found.one(declared.ATTACHMENT, "external-dns-111122223333-dns")
+    assert attachment.inputs["policyArn"] == own
+    assert attachment.urn in dns.dependencies
+    found.one(declared.ATTACHMENT, "amazon-cloudwatch-observability-CloudWatchAgentServerPolicy")
+    long = "aws-privateca-connector-for-kubernetes"
+    assert found.inputs(declared.ROLE, long)["namePrefix"] == "shop-aws-privateca-connector-for-kube-"
+    assert json.loads(found.inputs(declared.ROLE_POLICY, long)["policy"])["Statement"][0]["Action"] == ["acm-pca:Get*"]
+    parents = {each.name: each.parent.rpartition("::")[2] for each in found.all(declared.ADDON)}
+    assert (parents["external-dns"], parents["my-agent"]) == ("addons-extra", "addons-before-nodes")
+    group = found.one(declared.MANAGED, "web")
+    assert declared.goes_before(found, dns, group)
+    assert declared.goes_before(found, group, found.one(declared.ADDON, "my-agent"))
+
+
+def test_on_a_cluster_of_eks_auto_mode_they_come_after_its_node_pools() -> None:
+    found = world({**AUTO_MODE, "addons": {"extra": {"metrics-server": {}}}})
+    (server,) = found.all(declared.ADDON)
+    pools = {each.urn for each in found.resources if each.type.endswith(":NodePool")}
+    assert pools
+    assert pools <= set(server.dependencies)
 
 
 def test_network_policies_are_enforced_unless_turned_off(small: World) -> None:

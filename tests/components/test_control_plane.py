@@ -141,19 +141,13 @@ def test_the_service_role_may_what_a_cluster_needs_and_is_attached_first(small: 
     assert attachment.urn in small.one(declared.CLUSTER).dependencies
 
 
-SETTINGS = {"upgradePolicy": "STANDARD", "zonalShift": True, "controlPlaneTier": "tier-xl", "nodeRepair": True}
+SETTINGS = {"upgradePolicy": "STANDARD", "nodeRepair": True}
 
 
 def test_safety_switches_reach_the_cluster_and_its_groups(full: World) -> None:
     found = world({**declared.FULL, **SETTINGS})
     assert found.inputs(declared.CLUSTER)["upgradePolicy"] == {"supportType": "STANDARD"}
-    # The component has no arguments for these: a transform sets them on its cluster.
-    assert found.inputs("aws:eks/cluster:Cluster") == {
-        "zonalShiftConfig": {"enabled": True},
-        "controlPlaneScalingConfig": {"tier": "tier-xl"},
-    }
     assert all(group.inputs["nodeRepairConfig"] == {"enabled": True} for group in found.all(declared.MANAGED))
     # Unset, nothing is sent.
     assert "upgradePolicy" not in full.inputs(declared.CLUSTER)
-    assert full.all("aws:eks/cluster:Cluster") == []
     assert all("nodeRepairConfig" not in group.inputs for group in full.all(declared.MANAGED))

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from components.iam.access import format_aws_auth
+from multiarch.doctor.existing import format_cluster_role_prefix
 from multiarch.stack.roles import list_roles
 from tests.components import declared
 from tests.components.declared import World, world
@@ -30,8 +31,15 @@ PODS = {
     "admissionWebhook": {"enabled": True, "image": IMAGE, "ecrRepositories": ["shop"]},
     "rebalance": {"enabled": True, "ecrRepositories": ["shop"]},
 }
+EXTRA_ADDON = {
+    "statements": [{"actions": ["route53:List*"], "resources": ["*"]}],
+    "policies": [f"{OWNER}:policy/dns"],
+}
 STACKS: dict[str, dict[str, Any]] = {
-    "groups": merged(declared.FULL, {**PODS, "autoscaling": {"use": "cluster-autoscaler"}}),
+    "groups": merged(
+        declared.FULL,
+        {**PODS, "addons": {"extra": {"external-dns": EXTRA_ADDON}}, "autoscaling": {"use": "cluster-autoscaler"}},
+    ),
     "karpenter": KARPENTER,
     "auto-mode": dict(AUTO_MODE),
 }
@@ -60,9 +68,10 @@ def test_every_role_has_boundary_and_path_and_is_listed(stack: dict[str, Any]) -
 
 
 def test_existing_roles_are_used_and_left_as_they_are() -> None:
-    names = ("cluster", "managed-nodes", "karpenter-nodes", "karpenter")
+    names = ("cluster", "managed-nodes", "karpenter-nodes", "karpenter", "external-dns")
     roles = {name: f"{OWNER}:role/platform/{name}-role" for name in names}
-    found = world(merged(KARPENTER, {"iam": {"roles": roles}}))
+    addons = {"addons": {"extra": {"external-dns": EXTRA_ADDON}}}
+    found = world(merged(merged(KARPENTER, addons), {"iam": {"roles": roles}}))
     made = {declared.ROLE, declared.ATTACHMENT, declared.ROLE_POLICY, POLICY}
     assert [each for each in found.resources if each.type in made] == []
     assert {each.inputs["nodeRoleArn"] for each in found.all(declared.MANAGED)} == {roles["managed-nodes"]}
@@ -72,6 +81,14 @@ def test_existing_roles_are_used_and_left_as_they_are() -> None:
     assert node_class.inputs["spec"]["role"] == "karpenter-nodes-role"
     (association,) = found.all("aws:eks/podIdentityAssociation:PodIdentityAssociation")
     assert association.inputs["roleArn"] == roles["karpenter"]
+    of_dns: Any = found.inputs(declared.ADDON, "external-dns")["podIdentityAssociations"]
+    assert [each["roleArn"] for each in of_dns] == [roles["external-dns"]]
+
+
+@pytest.mark.parametrize("name", ["shop", "s" * 60])
+def test_doctor_knows_the_cluster_s_own_role_by_its_name(name: str) -> None:
+    found = world({"clusterName": name})
+    assert found.inputs(declared.ROLE, "cluster")["namePrefix"] == format_cluster_role_prefix(name)
 
 
 def test_aws_auth_has_roles_without_their_path() -> None:

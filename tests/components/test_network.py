@@ -110,6 +110,16 @@ def test_an_existing_network_is_used_and_nothing_of_a_network_is_made() -> None:
     assert found.inputs(declared.MANAGED, "web")["subnetIds"] == EXISTING["network"]["privateSubnetIds"]
 
 
+def test_subnets_by_zone_give_groups_their_zones_and_the_control_plane_may_have_its_own() -> None:
+    by_zone = {"eu-west-1a": ["subnet-00000001"], "eu-west-1b": ["subnet-00000002", "subnet-00000003"]}
+    own = ["subnet-00000008", "subnet-00000009"]
+    network = {"vpcId": "vpc-0123456789abcdef0", "privateSubnets": by_zone, "controlPlaneSubnetIds": own}
+    found = world({"network": network, "nodeGroups": {"web": {"onePerZone": True}}})
+    assert found.inputs(declared.CLUSTER)["privateSubnetIds"] == own
+    zones = [found.inputs(declared.MANAGED, name)["subnetIds"] for name in ("web-a", "web-b", "web-arm")]
+    assert zones == [*by_zone.values(), ["subnet-00000001", "subnet-00000002", "subnet-00000003"]]
+
+
 def test_a_group_in_some_zones_uses_their_private_subnets() -> None:
     found = world(
         {

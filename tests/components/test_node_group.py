@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from components.aws.node_group import find_problem, min_healthy_percentage
+from components.aws.node_group import find_problem
 from multiarch.facts.instance_types import get_instance_type
 from tests.components import declared
 from tests.components.declared import World, world
@@ -199,7 +199,7 @@ def test_nodes_of_a_self_managed_group_carry_the_clusters_tag(full: World) -> No
 def test_an_instance_refresh_keeps_enough_nodes(strategy: dict[str, int], largest: int, healthy: int) -> None:
     group = {"kind": "self-managed", "maxSize": largest, "updateStrategy": strategy}
     made = next(g for g in plan({"nodeGroups": {"web": group}}).node_groups if g.name == "web")
-    assert min_healthy_percentage(made) == healthy
+    assert made.min_healthy_percentage == healthy
 
 
 def test_a_managed_group_is_updated_within_its_limits() -> None:

@@ -153,7 +153,7 @@ def test_the_documentation_says_of_every_type_what_was_compared_with_the_officia
     full: World, migrating: World
 ) -> None:
     """Also of the two components that no stack of these has, and that declare objects in the cluster."""
-    webhook = {"enabled": True, "image": f"registry.example.com/multiarch-webhook@sha256:{'0' * 64}"}
+    webhook = {"enabled": True, "image": f"registry.example.com/multiarch@sha256:{'0' * 64}"}
     others = world({"admissionWebhook": webhook, "rebalance": {"enabled": True, "namespaces": ["shop"]}})
     page = (ROOT / "docs" / "reference" / "providers.md").read_text(encoding="utf-8")
     rows = set(re.findall(r"^\| `([^`]+)` \|", page, re.MULTILINE))
@@ -201,3 +201,5 @@ def test_outputs_name_each_groups_architecture_taint_and_auto_scaling_group(full
 def test_warnings_are_exported_without_the_line_that_a_comment_would_move(small: World) -> None:
     assert len(small.plan.warnings) == len(small.outputs["warnings"]) > 0
     assert not [warning for warning in small.outputs["warnings"] if ".yaml:" in warning]
+    decided = dict.fromkeys((each.rule for each in small.plan.warnings), "decided")
+    assert world({"storageClass": True, "acknowledge": decided}).outputs["warnings"] == []

@@ -11,7 +11,7 @@ from multiarch.cost.pricing import Pricing
 from multiarch.facts.instance_types import get_instance_type
 from multiarch.facts.labels import ARCHITECTURE
 from multiarch.nodes.model import CapacityType
-from multiarch.prices.model import Amount, RegionPrices, UnknownPrice
+from multiarch.prices.model import Amount, NetworkItem, RegionPrices, UnknownPrice
 from multiarch.scheduling.nodes import NodeShape
 from multiarch.scheduling.pods import Pod, read_pods
 from multiarch.scheduling.resources import ResourceAmounts
@@ -37,7 +37,11 @@ PRICES = RegionPrices(
     },
     cluster=Decimal("0.1"),
     extended_support=Decimal("0.5"),
-    nat_gateway=Decimal("0.048"),
+    network={
+        NetworkItem.NAT_GATEWAY: Decimal("0.048"),
+        NetworkItem.INTERFACE_ENDPOINT: Decimal("0.01"),
+        NetworkItem.PUBLIC_IPV4: Decimal("0.005"),
+    },
 )
 PRICING = Pricing(PRICES, TODAY)
 HOURS = 730

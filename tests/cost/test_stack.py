@@ -49,8 +49,9 @@ def test_control_plane_and_nat_gateways_belong_to_no_group() -> None:
     endpoints = ["ec2", "ec2messages", "ecr", "eks", "eks-auth", "logs", "s3", "ssm", "ssmmessages", "sts"]
     none = compute_stack_costs(plan({"network": {"nat": "none", "zones": 3, "endpoints": endpoints}}), PRICING)
     assert not [what for what in monthly(none) if "NAT" in what]
-    assert "Not counted: interfaces of endpoints (30), KMS keys (1)." in none.notes
-    assert "Not counted: public IPv4 addresses (1), KMS keys (1)." in compute_stack_costs(plan(), PRICING).notes
+    assert monthly(none)["endpoint interfaces (30)"] == 30 * HOURS * Decimal("0.01")
+    assert "Not counted: KMS keys (1)." in none.notes
+    assert found["public IPv4 addresses (1)"] == HOURS * Decimal("0.005")
 
 
 def test_a_spot_group_costs_the_mean_of_its_types_and_zones() -> None:
@@ -66,7 +67,7 @@ def test_a_spot_group_costs_the_mean_of_its_types_and_zones() -> None:
 def test_the_total_is_what_is_known_and_says_what_is_not() -> None:
     report = compute_stack_costs(plan({"nodeGroups": {"web": {"instanceTypes": ["m7a.large"]}}}), PRICING)
     assert not report.complete
-    assert report.monthly == HOURS * Decimal("0.1") + 73 + HOURS * Decimal("0.048")
+    assert report.monthly == HOURS * Decimal("0.1") + 73 + HOURS * Decimal("0.053")
     assert report.unknown == ("the price list of eu-west-1 has no on-demand price for m7a.large",)
 
 

@@ -42,7 +42,7 @@ OTHER_ZONE = {**SUBNETS, B: {**SUBNETS[B], "AvailabilityZone": "eu-west-1c"}}
     [
         (None, {}, {}, "cluster-not-found", "cluster.existing: there is no EKS cluster shop in eu-west-1. `aws eks"),
         (replace(THERE, status="CREATING"), {}, {}, "cluster-not-found", "is CREATING, and takes no nodes. Wait"),
-        (replace(THERE, status="DELETING"), {}, {}, "cluster-not-found", "`aws eks describe-cluster --name shop`"),
+        (replace(THERE, status="DELETING"), {}, {}, "cluster-not-found", "--name shop --region eu-west-1`"),
         (replace(THERE, version="1.34"), SUBNETS, {}, "cluster-differs", "kubernetesVersion: the cluster shop has"),
         (replace(THERE, authentication_mode="API"), SUBNETS, {}, "cluster-differs", "`multiarch stack pin shop-dev`"),
         (replace(THERE, ip_family="ipv6"), SUBNETS, {}, "cluster-differs", "cluster.ipFamily: "),

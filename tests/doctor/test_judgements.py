@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from multiarch.doctor.account import judge_groups, judge_offerings, list_service_roles
+from multiarch.doctor.account import judge_groups, judge_offerings, judge_subnets, list_service_roles
 from multiarch.doctor.existing import FoundCluster, UnhealthyGroup, find_fixed_changes
 from multiarch.doctor.model import CheckState
 from multiarch.doctor.programs import judge_plugins
@@ -17,11 +17,15 @@ from multiarch.doctor.quotas import VPCS, find_vcpu_quota, list_needs
 from multiarch.doctor.reach import judge_releases, list_chart_hosts, list_releases
 from multiarch.facts.instance_types import get_instance_type, list_instance_types
 from multiarch.nodes.model import CapacityType
+from multiarch.stack.model import ExistingNetwork
 from multiarch.stack.origin import Origin
 from tests.stack.words import plan
 
 KEY = "arn:aws:kms:eu-west-1:111122223333:key/"
 THERE = FoundCluster("vpc-0123456789abcdef0", "172.20.0.0/16", "10.0.0.0/16", f"{KEY}own", f"{KEY}own")
+ROLES = "arn:aws:iam::111122223333:role"
+OWN_ROLE = replace(THERE, role_arn=f"{ROLES}/teams/{plan({}).cluster.name}-cluster-20261128")
+PLATFORMS = replace(THERE, role_arn=f"{ROLES}/teams/eks-cluster")
 ELSEWHERE = {"vpcId": "vpc-1123456789abcdef0", "privateSubnetIds": [f"subnet-0123456789abcdef{n}" for n in (0, 1)]}
 GROUPS = (("web", "DEGRADED"), ("web", "CREATE_FAILED"), ("theirs", "CREATE_FAILED"))
 KARPENTER = {"autoscaling": {"use": "karpenter", "karpenter": {"controllerGroup": "web"}}}
@@ -43,12 +47,37 @@ KARPENTER = {"autoscaling": {"use": "karpenter", "karpenter": {"controllerGroup"
         ({"network": {"cidr": "10.8.0.0/16"}}, replace(THERE, own_vpc=False), "network"),
         # Somebody changed the tags of the stack's own VPC; the run that writes them again must not be rejected.
         ({}, replace(THERE, own_vpc=False), None),
+        # EKS can't change a cluster's role, which has a path.
+        ({"iam": {"path": "/teams/"}}, OWN_ROLE, None),
+        ({}, OWN_ROLE, "iam.path"),
+        ({"iam": {"roles": {"cluster": f"{ROLES}/other"}}}, OWN_ROLE, "iam.roles.cluster"),
+        ({"iam": {"roles": {"cluster": PLATFORMS.role_arn}}}, PLATFORMS, None),
+        ({"iam": {"roles": {"cluster": f"{ROLES}/other"}}}, PLATFORMS, "iam.roles.cluster"),
+        ({"iam": {"path": "/teams/"}}, PLATFORMS, "iam.roles.cluster"),
     ],
 )
 def test_only_values_that_a_cluster_keeps_are_compared(
     change: Mapping[str, Any], there: FoundCluster, key: str | None
 ) -> None:
     assert [each.key for each in find_fixed_changes(plan(change), Origin(), there)] == ([key] if key else [])
+
+
+@pytest.mark.parametrize(
+    ("rows", "says"),
+    [
+        ({"a": ("vpc-1", "eu-west-1a"), "b": ("vpc-1", "eu-west-1b")}, ["2 in eu-west-1a, eu-west-1b"]),
+        ({"a": ("vpc-1", "eu-west-1a")}, ["b does not exist in this account and region"]),
+        ({"a": ("vpc-1", "eu-west-1a"), "b": ("vpc-2", "eu-west-1b")}, ["b is in vpc-2, not in vpc-1"]),
+        ({"a": ("vpc-1", "eu-west-1a"), "b": ("vpc-1", "eu-west-1a")}, ["b is in eu-west-1a, not in eu-west-1b"]),
+    ],
+)
+def test_subnets_of_an_existing_vpc_are_where_the_stack_says(rows: dict[str, tuple[str, str]], says: list[str]) -> None:
+    network = ExistingNetwork("vpc-1", ("a", "b"), (("eu-west-1a", ("a",)), ("eu-west-1b", ("b",))))
+    found = {subnet: {"VpcId": vpc, "AvailabilityZone": zone} for subnet, (vpc, zone) in rows.items()}
+    assert [row.text for row in judge_subnets(network, found)] == says
+    without_zones = ExistingNetwork("vpc-1", ("a", "b"))
+    same = [row.text for row in judge_subnets(without_zones, found)]
+    assert same == (["all are in eu-west-1a; EKS needs two zones"] if "not in eu" in says[0] else says)
 
 
 @pytest.mark.parametrize(

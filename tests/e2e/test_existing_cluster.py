@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import json
 import re
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
 from multiarch.stack.model import ExistingNetwork
+from sandbox.aws.remote import Remote
 from sandbox.inventory import Aws
 from tests.e2e.world import World
+from tests.kubernetes.api_server import Answer, Request, serving
 
 pytestmark = pytest.mark.e2e
 STACK, CLUSTER, REGION = "shop-dev", "shop", "eu-central-1"
@@ -75,10 +79,30 @@ def describe(aws: Aws) -> dict[str, Any]:
     }
 
 
-def test_a_stack_adds_nodes_to_a_cluster_of_another_tool_and_leaves_it_as_it_was(world: World) -> None:
+@pytest.fixture
+def serving_objects() -> Iterator[tuple[str, set[str]]]:
+    """An API server's URL, and the names of the objects that it has."""
+    there = set[str]()
+
+    def answer(request: Request) -> Answer:
+        if request.path == "/version":
+            return 200, {"major": "1", "minor": "34"}, {}
+        if request.method == "POST":
+            return 201, {"status": {"allowed": True}}, {}
+        return (200 if {"readyz", *there} & {*request.path.split("/")} else 404), {}, {}
+
+    with serving(answer) as server:
+        yield server.url, there
+
+
+def test_a_stack_adds_nodes_to_a_cluster_of_another_tool_and_leaves_it_as_it_was(
+    world: World, serving_objects: tuple[str, set[str]]
+) -> None:
     file = world.stack_file(STACK)
     file.write_text(WORDS)
     made = world.sandbox("vpc", STACK).stdout
+    api, there = serving_objects
+    Remote(world.server.url).lead_clusters_to(api, "")
     vpc, private = re.findall(r"vpc-\w+", made)[0], re.findall(r"subnet-\w+", made)
     aws = world.aws(STACK)
     missing = world.pulumi(STACK, "preview", expect=1).stdout
@@ -95,8 +119,19 @@ def test_a_stack_adds_nodes_to_a_cluster_of_another_tool_and_leaves_it_as_it_was
     world.multiarch(STACK, "stack", "pin", STACK)
     assert file.read_bytes() == written
 
+    # An object of somebody else's ends the preview, not the run in its middle.
+    there.add("cluster-autoscaler-priority-expander")
+    rejected = world.pulumi(STACK, "preview", expect=1).stdout
+    assert "ConfigMap kube-system/cluster-autoscaler-priority-expander is in the cluster shop already" in rejected
+    there.clear()
+
     world.up(STACK)
+    there.add("cluster-autoscaler-priority-expander")  # as the provider's stand-in has it now
     assert world.preview(STACK) == []
+    # In Pulumi's state: it is the stack's own now.
+    rows = json.loads(world.multiarch(STACK, "doctor", STACK, "--output", "json"))["rows"]
+    of_cluster = [each for each in rows if each["check"] in ("kubernetes access", "object")]
+    assert [each["state"] for each in of_cluster] == ["ok", "ok"], of_cluster
     nodes = {name: len(ids) for name, ids in world.instance_ids(STACK).items()}
     assert nodes == {group.name: 1 for group in plan.node_groups}
     (entry,) = world.held(STACK)["access entries"]  # EKS makes that of managed groups, the sandbox's does not

@@ -26,6 +26,14 @@ config:
   multiarch-eks:cluster: {{existing: {cluster}, authenticationMode: API, ipFamily: ipv4, subnets: {subnets}}}
   multiarch-eks:autoscaling: {{use: auto-mode, autoMode: {{nodePools: {{batch: {{cpuLimit: 64}}}}}}}}
 """
+ADDED = {
+    "amazon-cloudwatch-observability": "amazon-cloudwatch/cloudwatch-agent",
+    "aws-efs-csi-driver": "kube-system/efs-csi-controller-sa",
+    "aws-mountpoint-s3-csi-driver": "kube-system/s3-csi-driver-sa",
+    "external-dns": "external-dns/external-dns",
+    "metrics-server": "",
+}
+"""What the example adds, and whose role it is."""
 AUTO_MODE = "  multiarch-eks:autoscaling: {use: auto-mode, autoMode: {nodePools: {general: {cpuLimit: 64}}}}\n"
 
 
@@ -71,6 +79,7 @@ def test_a_new_stack_is_valid_renders_comes_up_can_be_pinned_and_goes_down(world
     assert "aws:eks/cluster:Cluster cluster-eksCluster" in previewed
     assert not {what for what in previewed if what.startswith(("aws:ec2/vpc:", "aws:ec2/subnet:"))}
 
+    assert {f"aws:eks/addon:Addon {name}" for name in ADDED} <= previewed
     check_auto_mode(world, text)
     check_pools_beside_it(world)
 
@@ -97,8 +106,9 @@ def check_auto_mode(world: World, text: str) -> None:
         {"blockStorage": {"enabled": True}},
     )
     assert (cluster["roleArn"], cluster["upgradePolicy"]) == (given, {"supportType": "STANDARD"})
-    assert cluster["zonalShiftConfig"] == {"enabled": True}
     assert cluster["kubernetesNetworkConfig"]["elasticLoadBalancing"] == {"enabled": True}
+    # Its nodes need none of the add-ons that have a key of their own.
+    assert add_ons(world) == ADDED
     found = records(world, IN_A_VPC)
     subnets = found["NodeClass", IN_A_VPC]["spec"]["subnetSelectorTerms"]
     assert {each["id"] for each in subnets} <= set(cluster["resourcesVpcConfig"]["subnetIds"])
@@ -108,6 +118,18 @@ def check_auto_mode(world: World, text: str) -> None:
         "general-amd64-spot",
         "general-amd64-on-demand",
     }
+
+
+def add_ons(world: World) -> dict[str, str]:
+    """Return the add-ons of the cluster in the VPC, with the service account that has a role."""
+    eks = world.aws(IN_A_VPC).client("eks")
+    roles = eks.list_pod_identity_associations(clusterName=IN_A_VPC)["associations"]
+    by_owner = {
+        each["ownerArn"]: f"{each['namespace']}/{each['serviceAccount']}" for each in roles if "ownerArn" in each
+    }
+    names = eks.list_addons(clusterName=IN_A_VPC)["addons"]
+    found = (eks.describe_addon(clusterName=IN_A_VPC, addonName=name)["addon"] for name in names)
+    return {each["addonName"]: by_owner.get(each["addonArn"], "") for each in found}
 
 
 def check_pools_beside_it(world: World) -> None:

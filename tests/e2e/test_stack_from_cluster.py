@@ -1,4 +1,7 @@
-"""What ``stack new --from-cluster`` writes for clusters of other tools: up, unchanged, down, and they are as before."""
+"""What ``stack new --from-cluster`` writes for clusters of other tools: up, unchanged, down, and they are as before.
+
+The console's is in tests/real_nodes/test_guide.py.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +16,6 @@ pytestmark = pytest.mark.e2e
 NAMES = {
     "shop-dev": Tool.EKSCTL,
     "search-dev": Tool.TERRAFORM,
-    "blog-dev": Tool.CONSOLE,
     "auto-dev": Tool.AUTO_MODE,
 }
 REGION = "eu-central-1"

@@ -1,4 +1,4 @@
-"""`make up` installs a stack's webhook and the CronJob that rebalances; turned off, they go in a safe order."""
+"""`make up` installs a stack's webhook, the CronJob that rebalances and more add-ons; they go in a safe order."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tests.e2e.world import World
 pytestmark = pytest.mark.e2e
 
 STACK = "gke-parity"
-IMAGE = f"123456789012.dkr.ecr.eu-west-3.amazonaws.com/multiarch-webhook@sha256:{'0' * 64}"
+IMAGE = f"123456789012.dkr.ecr.eu-west-3.amazonaws.com/multiarch@sha256:{'0' * 64}"
 NAME = "multiarch-webhook"
 REBALANCE = "multiarch-rebalance"
 
@@ -22,6 +22,12 @@ REBALANCE = "multiarch-rebalance"
 def test_they_come_with_a_release_and_a_role_and_go_in_a_safe_order(platform: World) -> None:
     platform.edit(STACK, "admissionWebhook", value={"enabled": True, "image": IMAGE})
     platform.edit(STACK, "rebalance", value={"enabled": True, "namespaces": ["shop"], "memoryMib": 1024})
+    # Its autoscaler needs the one; the other has a role.
+    extra = {
+        "metrics-server": {},
+        "external-dns": {"policies": ["arn:aws:iam::aws:policy/AmazonRoute53ReadOnlyAccess"]},
+    }
+    platform.edit(STACK, "addons", value={"extra": extra})
     platform.up(STACK)
     _comes_as_a_release_with_a_role_that_reads_repositories(platform)
     assert platform.preview(STACK) == []
@@ -46,10 +52,13 @@ def _comes_as_a_release_with_a_role_that_reads_repositories(installed: World) ->
 def _goes_before_its_role_and_its_namespace(installed: World) -> None:
     installed.edit(STACK, "admissionWebhook", "enabled", value=False)
     installed.edit(STACK, "rebalance", "enabled", value=False)
+    installed.edit(STACK, "addons", value={"extra": {}})
     found = times(installed.pulumi(STACK, "up", "--yes", "--skip-preview", "--json"))
     release = ("delete", f"kubernetes:helm.sh/v3:Release {NAME}")
     for kind in ("aws:eks/podIdentityAssociation:PodIdentityAssociation", "kubernetes:core/v1:Namespace"):
         assert found.before(release, ("delete", f"{kind} {NAME}"))
+    dns = ("delete", "aws:eks/addon:Addon external-dns")
+    assert found.before(dns, ("delete", "aws:iam/role:Role external-dns"))
     job = ("delete", f"kubernetes:batch/v1:CronJob {REBALANCE}")
     for kind in ("ClusterRoleBinding", "ClusterRole"):
         assert found.before(job, ("delete", f"kubernetes:rbac.authorization.k8s.io/v1:{kind} {REBALANCE}"))

@@ -10,6 +10,7 @@ import pytest
 
 from multiarch.errors import MultiarchError
 from multiarch.existing.proposal import choose_subnets, choose_taint, find_autoscaler, plan_addition
+from multiarch.existing.stack_file import write_stack_file
 from multiarch.facts.architectures import Architecture
 from multiarch.nodes.model import CapacityType, NodeGroupKind
 from multiarch.observed.eks.model import InCluster, NodeSettings, ObservedPool, ObservedSubnet
@@ -72,24 +73,28 @@ def test_tags_of_managed_groups_prove_no_autoscaler_because_eks_writes_them() ->
 
 
 def test_node_pools_without_arm64_get_one_and_others_are_named() -> None:
-    def pool(name: str, *architectures: Architecture) -> ObservedPool:
-        return ObservedPool(name, architectures, (CapacityType.SPOT,), {}, (), 64, auto_mode=False)
+    def pool(name: str, *architectures: Architecture, weight: int = 0) -> ObservedPool:
+        return ObservedPool(name, architectures, (CapacityType.SPOT,), {}, (), 64, auto_mode=False, weight=weight)
 
-    pools = (pool("amd", Architecture.AMD64), pool("both", *Architecture))
+    pools = (pool("amd", Architecture.AMD64, weight=95), pool("both", *Architecture))
     in_it = inside(karpenters=("k/karpenter",), karpenter_roles=("a", "b"), pools=pools)
     found = plan_addition(cluster(group("g", "g5.xlarge"), inside=in_it), TODAY)
     assert ([each.name for each in found.pools], found.autoscaler.role) == (["amd"], "a")
     assert any("NodePool both allows arm64 already" in note for note in found.notes)
     assert any("several roles" in note for note in found.notes)
+    assert any("NodePool amd has the weight 95" in note for note in found.notes)
     assert [each.what for each in found.skipped] == ["group g"]
 
 
 @pytest.mark.parametrize(
     ("more", "says", "fix"),
     [
-        ({"status": "CREATING"}, "is being created", "aws eks wait cluster-active --name shop-prod --region eu-west-1"),
-        ({"status": "DELETING"}, "is being deleted", "Name another cluster"),
-        ({"status": "FAILED"}, "could not be created", "describe-cluster"),
+        (
+            {"status": "CREATING"},
+            "is CREATING, and takes no nodes",
+            "aws eks wait cluster-active --name shop-prod --region eu-west-1",
+        ),
+        ({"status": "FAILED"}, "is FAILED", "`aws eks describe-cluster --name shop-prod --region eu-west-1` says more"),
         ({"version": "1.30"}, "1.30, which EKS does not support any more", "update-cluster-version --name shop-prod"),
         ({"version": "1.99"}, "1.99, which is unknown", "Known are"),
         (
@@ -131,6 +136,14 @@ def test_security_groups_that_new_nodes_do_not_have_are_named() -> None:
     said = [note for note in found.notes if "security groups" in note]
     assert len(said) == 1
     assert "Nodes of a have the security groups sg-1, and new nodes have sg-cluster" in said[0]
+
+
+def test_security_groups_that_all_nodes_have_are_those_of_new_nodes() -> None:
+    settings = NodeSettings(security_groups=("sg-1",))
+    found = plan_addition(cluster(group("a", settings=settings), node_security_groups=("sg-1",)), TODAY)
+    assert not any("security groups" in note for note in found.notes)
+    text = write_stack_file(found, "shop", "prod", owner="a@example.com", cost_center="1")
+    assert "    securityGroups: [sg-1]\n" in text
 
 
 def test_a_private_endpoint_is_no_error_and_what_was_not_read_is_named() -> None:

@@ -4,16 +4,25 @@ from multiarch.errors import UnknownFactError
 from multiarch.facts.addon_daemon_sets import list_daemons
 from multiarch.facts.addons import add_ons
 from multiarch.facts.architectures import Architecture, names_architecture
+from multiarch.facts.extra_addons import EXTRA
 
-ALL = [daemon for name in add_ons() for daemon in list_daemons(name)]
+ROWS = {**add_ons(), **EXTRA}
+ALL = [daemon for name in ROWS for daemon in list_daemons(name)]
 
 
 def test_every_add_on_has_its_daemon_sets_or_none() -> None:
-    assert {name: [each.name for each in list_daemons(name)] for name in add_ons()} == {
+    assert {name: [each.name for each in list_daemons(name)] for name in ROWS} == {
+        "amazon-cloudwatch-observability": ["cloudwatch-agent", "fluent-bit"],
         "aws-ebs-csi-driver": ["ebs-csi-node"],
+        "aws-efs-csi-driver": ["efs-csi-node"],
+        "aws-mountpoint-s3-csi-driver": ["s3-csi-node"],
         "coredns": [],
         "eks-pod-identity-agent": ["eks-pod-identity-agent"],
+        "external-dns": [],
         "kube-proxy": ["kube-proxy"],
+        "kube-state-metrics": [],
+        "metrics-server": [],
+        "prometheus-node-exporter": ["prometheus-node-exporter"],
         "vpc-cni": ["aws-node"],
     }
     with pytest.raises(UnknownFactError, match="Unknown DaemonSets of EKS add-on"):
@@ -21,16 +30,15 @@ def test_every_add_on_has_its_daemon_sets_or_none() -> None:
 
 
 def test_one_that_nothing_is_set_for_tolerates_every_taint() -> None:
-    without = [name for name, add_on in add_ons().items() if add_on.toleration_path is None]
-    assert len(without) == 3
+    without = [name for name, row in ROWS.items() if not any(each.daemon for each in row.components)]
     for name in without:
-        assert [each.pod_spec["tolerations"] for each in list_daemons(name)] == [[{"operator": "Exists"}]]
+        assert all(each.pod_spec["tolerations"] == [{"operator": "Exists"}] for each in list_daemons(name))
 
 
 def test_a_plans_own_configuration_is_harmless_to_all() -> None:
-    for name, add_on in add_ons().items():
+    for name, row in ROWS.items():
         for daemon in list_daemons(name):
-            assert set((add_on.toleration_path or ())[:1]) <= daemon.harmless
+            assert {each.path[0] for each in row.components if not each.daemon} <= daemon.harmless
 
 
 def test_every_row_says_where_it_was_read() -> None:

@@ -38,7 +38,7 @@ def test_the_ebs_driver_takes_tolerations_for_its_controller() -> None:
 
 @pytest.mark.parametrize("name", ["eks-pod-identity-agent", "kube-proxy", "vpc-cni"])
 def test_a_daemonset_that_tolerates_everything_is_left_alone(name: str) -> None:
-    assert add_on(name).toleration_path is None
+    assert add_on(name).components == ()
     assert add_on(name).configuration(ARM64) == {}
 
 

@@ -78,7 +78,7 @@ def test_every_key_of_the_page_can_be_set() -> None:
 
 
 def test_the_names_of_objects_are_those_that_are_installed() -> None:
-    shipped = yaml.safe_load_all(render_manifests("registry.example.com/multiarch-webhook:0.1.0"))
+    shipped = yaml.safe_load_all(render_manifests("registry.example.com/multiarch:0.1.0"))
     every = [*shipped, *build_admission_policy("multiarch-tolerations", [parse_taint("arch=arm64:NoSchedule")])]
     made = {(each["kind"].lower(), each["metadata"]["name"]) for each in every}
     for kind, name in (

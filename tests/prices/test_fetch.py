@@ -15,7 +15,7 @@ from botocore.exceptions import ClientError
 
 from multiarch.errors import MultiarchError, OutsideError
 from multiarch.prices.fetch import fetch_prices, get_pricing_region, read_products
-from multiarch.prices.model import RegionPrices, UnknownPrice
+from multiarch.prices.model import NetworkItem, RegionPrices, UnknownPrice
 from tests.prices.stand_in import Stand, instance, ireland, other, serving
 
 NOW = datetime(2026, 11, 22, 9, 0, 0, 123456, tzinfo=UTC)
@@ -88,8 +88,8 @@ def test_a_control_plane_in_extended_support_costs_both_prices(ask: Any) -> None
     assert prices.cluster_hour(extended=True) == Decimal("0.6")
 
 
-def test_nat_gateways_are_those_of_their_usage_type(ask: Any) -> None:  # noqa: ANN401
-    assert ask().nat_gateway_hour() == Decimal("0.048")
+def test_items_of_a_network_are_those_of_their_usage_type(ask: Any) -> None:  # noqa: ANN401
+    assert [ask().network_hour(item) for item in NetworkItem] == [Decimal("0.048"), Decimal("0.011"), Decimal("0.005")]
 
 
 def test_every_page_is_read(ask: Any, stand: Stand) -> None:  # noqa: ANN401
@@ -150,7 +150,7 @@ def test_other_prices_that_are_missing_or_ambiguous_are_unknown(ask: Any, stand:
         reason(prices.cluster_hour(extended=True))
         == "the price list of eu-west-1 has no price for EKS extended support"
     )
-    assert reason(prices.nat_gateway_hour()) == "the price list of eu-west-1 has no price for NAT gateways"
+    assert reason(prices.network_hour(NetworkItem.NAT_GATEWAY)).startswith("the prices of eu-west-1 are without NAT")
     stand.products[:] = stand.products[:1]
     assert reason(ask().cluster_hour(extended=False)) == "the price list of eu-west-1 has no price for EKS clusters"
 

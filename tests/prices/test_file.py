@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from multiarch.errors import MultiarchError
 from multiarch.prices import file as files
-from multiarch.prices.model import PriceList, RegionPrices, UnknownPrice
+from multiarch.prices.model import NetworkItem, PriceList, RegionPrices, UnknownPrice
 
 PRICES = st.decimals(min_value=0, max_value=1000, places=10).map(lambda price: price.normalize())
 NAMES = st.from_regex(r"[a-z][a-z0-9]{1,4}\.[a-z0-9]{1,8}", fullmatch=True)
@@ -30,7 +30,7 @@ REGIONS = st.builds(
     with_spot=st.booleans(),
     cluster=st.none() | PRICES,
     extended_support=st.none() | PRICES,
-    nat_gateway=st.none() | PRICES,
+    network=st.dictionaries(st.sampled_from(NetworkItem), PRICES),
     ambiguous=st.lists(NAMES, unique=True).map(tuple),
     auto_mode=st.dictionaries(NAMES, PRICES),
 )

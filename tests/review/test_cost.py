@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from multiarch.observed.resources.paths import UNKNOWN
-from multiarch.prices.model import PriceList, RegionPrices, UnknownPrice
+from multiarch.prices.model import NetworkItem, PriceList, RegionPrices, UnknownPrice
 from multiarch.review import cost
 from multiarch.review.cost import CostDifference, CostRow
 from multiarch.review.model import Operation, Preview, StackChange, StackVersion, Step
@@ -43,7 +43,11 @@ PRICES = RegionPrices(
     },
     cluster=Decimal("0.1"),
     extended_support=Decimal("0.5"),
-    nat_gateway=Decimal("0.048"),
+    network={
+        NetworkItem.NAT_GATEWAY: Decimal("0.048"),
+        NetworkItem.INTERFACE_ENDPOINT: Decimal("0.01"),
+        NetworkItem.PUBLIC_IPV4: Decimal("0.005"),
+    },
 )
 
 
@@ -203,7 +207,23 @@ def test_a_version_without_support_has_no_price() -> None:
 def test_nat_gateways_cost_their_hours() -> None:
     found = difference(made(NAT, "nat-0", {**TAGS}, None))
     assert (found.rows[0].what, found.total) == ("NAT gateways", Decimal("-35.04"))
-    assert found.basis == ("NAT gateway nat-0: without traffic → nothing",)
+    assert found.basis == ("nat-0 (NAT gateways): 1 without traffic → nothing",)
+
+
+@pytest.mark.parametrize(
+    ("inputs", "total"),
+    [
+        ({"vpcEndpointType": "Interface", "subnetIds": [UNKNOWN, UNKNOWN]}, Decimal("14.6")),
+        ({"vpcEndpointType": "Interface", "subnetIds": UNKNOWN}, None),
+        ({"vpcEndpointType": "Gateway", "routeTableIds": [UNKNOWN]}, None),
+    ],
+)
+def test_an_interface_endpoint_costs_its_hours_in_each_zone(inputs: dict[str, Any], total: Decimal | None) -> None:
+    endpoint = "aws:ec2/vpcEndpoint:VpcEndpoint"
+    old = {**TAGS, **inputs, "subnetIds": []} if inputs["vpcEndpointType"] == "Interface" else {**TAGS, **inputs}
+    found = difference(made(endpoint, "ecr.api", old, {**TAGS, **inputs}))
+    assert found.total == total
+    assert bool(found.unknown) is (inputs.get("subnetIds") == UNKNOWN)
 
 
 def test_karpenters_nodes_are_unknown_with_the_pools_limits() -> None:
@@ -299,6 +319,7 @@ def test_without_a_preview_the_stack_files_are_compared() -> None:
         "arm64 on-demand nodes",
         "control plane",
         "NAT gateways",
+        "public IPv4 addresses",
     }
     broken = replace(plans_only(plan(), larger), before=StackVersion("stack.yaml", None, "invalid"))
     rejected = cost.compare_costs(broken)
@@ -316,9 +337,12 @@ def test_without_a_preview_nat_gateways_count_as_they_do_with_one() -> None:
     zones = ["eu-west-1a", "eu-west-1b", "eu-west-1c"]
     single, spread = (plan({"network": {"zones": zones, "nat": nat}}) for nat in ("single", "per-zone"))
     found = cost.compare_costs(plans_only(single, spread))
-    assert [(each.what, each.change) for each in found.rows] == [("NAT gateways", Decimal("70.08"))]
-    assert found.basis == tuple(f"NAT gateway nat-{each}: nothing → without traffic" for each in (1, 2))
-    assert cost.compare_costs(plans_only(spread, single)).total == Decimal("-70.08")
+    assert [(each.what, each.change) for each in found.rows] == [
+        ("NAT gateways", Decimal("70.08")),
+        ("public IPv4 addresses", Decimal("7.3")),
+    ]
+    assert found.basis[0] == "NAT gateways: 1 without traffic → 3 without traffic"
+    assert cost.compare_costs(plans_only(spread, single)).total == Decimal("-77.38")
 
 
 TYPES = st.sampled_from(sorted(PRICES.on_demand))

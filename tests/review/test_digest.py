@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from multiarch.cli.review.markdown import render_markdown
 from multiarch.errors import Problem
 from multiarch.observed.resources.paths import UNKNOWN
 from multiarch.review import cost, digest
@@ -161,6 +162,23 @@ def test_warnings_of_the_stack_file_are_shown_when_they_are_new() -> None:
     (stack,) = reviewed(data, StackVersion("x", old), StackVersion("x", new)).stacks
     assert stack.warnings == (texts[1],)
     assert [(found.name, count) for found, count in stack.omitted] == [("known-warning", 1)]
+
+
+def test_acknowledged_warnings_are_shown_with_their_reason_and_new_ones_are_named() -> None:
+    text = "policy policy-ami-pinned of multiarch: web: not pinned"
+    old = replace(planned(), acknowledged=(("ami-not-pinned", "later"),))
+    new = replace(old, acknowledged=(*old.acknowledged, ("policy-ami-pinned", "too")), warnings=(WARNING,))
+    data = preview_text(step("same", ROLE, "a", {}, {}), diagnostics=[{"severity": "warning", "message": text}])
+    for sides, shown in (((old, new), ()), ((new, old), (text,))):
+        (stack,) = reviewed(data, *(StackVersion("x", each) for each in sides)).stacks
+        assert stack.warnings == shown
+    (stack,) = reviewed(data, StackVersion("x", old), StackVersion("x", new)).stacks
+    assert list(map(str, stack.acknowledged)) == [
+        "ami-not-pinned (nodeGroups.general): later",
+        "new: policy-ami-pinned: too",
+    ]
+    markdown, _ = render_markdown(ReviewDigest((stack,)))
+    assert "2 acknowledged warnings, 1 new" in markdown
 
 
 def test_a_part_that_fails_is_a_finding_and_hides_no_other(monkeypatch: pytest.MonkeyPatch) -> None:

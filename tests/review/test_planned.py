@@ -15,6 +15,7 @@ from multiarch.review.digest import StackReview, build_digest
 from multiarch.review.model import Preview, StackChange, StackVersion
 from multiarch.rules import Risk
 from tests.components.declared import world
+from tests.stack.test_existing_cluster import on_cluster
 from tests.stack.words import TODAY, merged, stack
 from tests.stack.words import plan as plan_of
 
@@ -33,7 +34,6 @@ FULL: Mapping[str, Any] = {
     "access": {"readers": [READER]},
     "session": {"encrypt": True},
     "deletionProtection": True,
-    "zonalShift": True,
     "iam": {"permissionsBoundary": "arn:aws:iam::111122223333:policy/boundary", "path": "/teams/"},
     "nodeTerminationHandler": True,
     "storageClass": True,
@@ -69,8 +69,6 @@ CASES: Mapping[str, tuple[Mapping[str, Any], Mapping[str, Risk]]] = {
         {"widen-iam": HIGH},
     ),
     "upgradePolicy": ({"upgradePolicy": "STANDARD"}, {"change-control-plane": MEDIUM}),
-    "zonalShift": ({"zonalShift": False}, {"change-control-plane": MEDIUM}),
-    "controlPlaneTier": ({"controlPlaneTier": "tier-xl"}, {"change-control-plane": MEDIUM}),
     "network.nat": ({"network": {"nat": "single"}}, {"delete-running": HIGH, "delete-stateful": HIGH}),
     "network.zones": ({"network": {"zones": 3}}, {"roll-nodes": MEDIUM}),
     "network.endpoints": ({"network": {"endpoints": ["ec2", "s3"]}}, {"delete-running": HIGH}),
@@ -102,6 +100,10 @@ CASES: Mapping[str, tuple[Mapping[str, Any], Mapping[str, Risk]]] = {
     "addons.enabled": ({"addons": {"ebsCsi": {"enabled": False}}, "storageClass": False}, {"delete-running": HIGH}),
     "addons.vpcCni.networkPolicy": ({"addons": {"vpcCni": {"networkPolicy": False}}}, {"widen-network": HIGH}),
     "addons.vpcCni.version": ({"addons": {"vpcCni": {"version": "v1.21.1-eksbuild.3"}}}, {"change-add-on": LOW}),
+    "addons.extra": (
+        {"addons": {"extra": {"external-dns": {"statements": [{"actions": ["route53:*"], "resources": ["*"]}]}}}},
+        {"widen-iam": HIGH},
+    ),
     "session.encrypt": ({"session": {"encrypt": False}}, {"weaken-encryption": HIGH}),
     "session.logToCloudWatch": (
         {"session": {"logToCloudWatch": False}},
@@ -197,6 +199,26 @@ def risks(found: StackReview) -> dict[str, Risk]:
 @pytest.fixture(scope="module")
 def before() -> StackVersion:
     return version({})
+
+
+@pytest.mark.parametrize(
+    ("change", "risk", "says"),
+    [
+        ({"existing": "other"}, HIGH, "end in the cluster shop, and start in the cluster other: cluster.existing."),
+        ({"subnets": {"eu-west-1a": ["subnet-0123456789abcdef9"]}}, MEDIUM, "Reason: cluster.subnets."),
+        ({"securityGroups": ["sg-00000001"]}, MEDIUM, "Reason: cluster.securityGroups."),
+    ],
+)
+def test_another_cluster_and_other_pins_replace_nodes(change: dict[str, Any], risk: Risk, says: str) -> None:
+    pool = {"web-arm": {"zones": ["eu-west-1a"]}}
+    old, new = (
+        StackVersion("Pulumi.shop-dev.yaml", plan_of(on_cluster(cluster=each, nodeGroups=pool)))
+        for each in ({}, change)
+    )
+    found = [each.finding for each in reviewed(old, new).entries if each.finding.rule.name.endswith("-nodes")]
+    assert [each.subject for each in found] == ["node group web", "node group web-arm"]
+    for each in found:
+        assert (each.level, says in " ".join((each.text, *each.details))) == (risk, True)
 
 
 @pytest.mark.parametrize("key", CASES)

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from multiarch.errors import StackError
 from multiarch.rules import Severity
+from multiarch.stack.load import load_file
+from multiarch.stack.plan import make_plan
 from tests.stack.files import CONFIG, Project
-from tests.stack.words import merged, plan, problems
+from tests.stack.words import TODAY, merged, plan, problems
 
+CLONE = Path(__file__).parents[2]
 ERROR, WARNING = Severity.ERROR, Severity.WARNING
 SPOT = {"capacityType": "spot", "instanceTypes": ["m7g.large", "m6g.large"]}
 NO_NAT = {
@@ -238,6 +242,17 @@ def test_a_contradiction_is_named_with_its_key_and_the_fix(
     assert found[0].severity is severity
     assert says in str(found[0])
     assert found[0].hint
+
+
+@pytest.mark.parametrize(("own", "warned"), [("", 0), ("  multiarch-eks:session: {idleTimeoutMinutes: 5}\n", 1)])
+def test_sessions_in_auto_mode_warn_where_the_stack_file_asks_for_them(own: str, warned: int) -> None:
+    words = "config:\n  aws:region: eu-west-1\n  multiarch-eks:autoscaling: {use: auto-mode}\n" + own
+    for key, value in {"team": "shop", "environment": "dev", "owner": "a@example.com", "costCenter": '"1"'}.items():
+        words += f"  multiarch-eks:{key}: {value}\n"
+    loaded = load_file(Path("Pulumi.shop-dev.yaml"), project_file=CLONE / "Pulumi.yaml", text=words)
+    assert loaded.spec.session.written, "the project has it for all stacks"
+    found = [each.rule for each in make_plan(loaded, today=TODAY).warnings]
+    assert found.count("auto-mode-session") == warned
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ import pytest
 from multiarch.errors import StackError
 from multiarch.rules import Severity
 from multiarch.stack.plan import make_plan
-from tests.stack.words import TODAY, plan, problems, stack
+from tests.stack.words import TODAY, merged, plan, problems, stack
 
 ERROR, WARNING = Severity.ERROR, Severity.WARNING
 SPOT = {"capacityType": "spot", "instanceTypes": ["m7g.large", "m6g.large"]}
@@ -32,9 +32,20 @@ def entry(principal: str = ROLE, **keys: Any) -> dict[str, Any]:
     return {"access": {"entries": {"shop": {"principal": principal, **keys}}}}
 
 
+def extra(name: str = "external-dns", **keys: Any) -> dict[str, Any]:
+    """Return a stack's change: one add-on in ``addons.extra``."""
+    return {"addons": {"extra": {name: keys}}}
+
+
 CASES: list[tuple[str, dict[str, Any], str, str, Severity]] = [
     ("mixed-architectures", web(instanceTypes=["m7g.large", "m7i.large"]), "nodeGroups.web.instanceTypes",
      "m7g.large is arm64 and m7i.large is amd64; a node group has one architecture.", ERROR),
+    ("unknown-rule", {"acknowledge": {"ami-not-pined": "x"}}, "acknowledge.ami-not-pined",
+     "There is no rule ami-not-pined.", ERROR),
+    ("acknowledged-error", {"acknowledge": {"mixed-architectures": "x"}}, "acknowledge.mixed-architectures",
+     "mixed-architectures is an error; only warnings can be acknowledged.", ERROR),
+    ("unused-acknowledgement", {"acknowledge": {"open-to-all": "x"}}, "acknowledge.open-to-all",
+     "open-to-all does not warn of anything here.", WARNING),
     ("unknown-instance-type", web(instanceTypes=["m7g.larg"]), "nodeGroups.web.instanceTypes[0]", "m7g.large", ERROR),
     ("not-an-eks-type", web(instanceTypes=["mac2.metal"]), "nodeGroups.web.instanceTypes[0]", "mac", ERROR),
     ("ami-type-architecture", web(amiType="AL2023_ARM_64_STANDARD"), "nodeGroups.web.amiType",
@@ -165,6 +176,14 @@ CASES: list[tuple[str, dict[str, Any], str, str, Severity]] = [
     ("vpc-id", {"network": {"privateSubnetIds": ["subnet-0123456789abcdef0", "subnet-0123456789abcdef1"]}},
      "network.vpcId", "missing", ERROR),
     ("subnets", {"network": {"vpcId": "vpc-0123456789abcdef0"}}, "network.privateSubnetIds", "two", ERROR),
+    ("subnets", {"network": {"vpcId": "vpc-0123456789abcdef0", "privateSubnets": {"eu-west-1a": ["subnet-00000001"]}}},
+     "network.privateSubnets", "1 zone", ERROR),
+    ("subnets", {"network": {"vpcId": "vpc-0123456789abcdef0", "privateSubnetIds": ["subnet-00000001"],
+                             "privateSubnets": {"eu-west-1a": ["subnet-00000001"], "eu-west-1b": ["subnet-00000002"]}}},
+     "network.privateSubnets", "mutually exclusive", ERROR),
+    ("subnets", {"network": {"vpcId": "vpc-0123456789abcdef0", "controlPlaneSubnetIds": ["subnet-00000003"],
+                             "privateSubnets": {"eu-west-1a": ["subnet-00000001"], "eu-west-1b": ["subnet-00000002"]}}},
+     "network.controlPlaneSubnetIds", "two zones", ERROR),
     ("prod-unprotected", {"environment": "prod", "deletionProtection": False}, "deletionProtection",
      "protected by default", WARNING),
     ("endpoint-not-private", {"apiEndpoint": {"private": False, "public": True, "publicCidrs": ["203.0.113.0/24"]}},
@@ -196,6 +215,32 @@ CASES: list[tuple[str, dict[str, Any], str, str, Severity]] = [
      "EBS", ERROR),
     ("no-vpc-cni", {"addons": {"vpcCni": {"enabled": False}}}, "addons.vpcCni.enabled", "CNI", WARNING),
     ("addon-version", {"addons": {"coredns": {"version": "latest"}}}, "addons.coredns.version", "eksbuild", ERROR),
+    ("addon-version", extra(version="latest"), "addons.extra.external-dns.version", "eksbuild", ERROR),
+    ("addon-own-key", {"addons": {"extra": {"coredns": {}}}}, "addons.extra.coredns", "addons.coredns", ERROR),
+    ("addon-configuration", extra(configurationValues={"tolerations": [{"operator": "Is"}]}),
+     "addons.extra.external-dns.configurationValues.tolerations", "'Is' is not an operator", ERROR),
+    ("addon-configuration", extra(configurationValues={"tolerations": "all"}),
+     "addons.extra.external-dns.configurationValues.tolerations", "must be a list", ERROR),
+    ("addon-not-checked", extra(configurationValues={"policy": "sync"}, version="v0.19.0-eksbuild.1"),
+     "addons.extra.external-dns.configurationValues", "AWS's schema of v0.19.0-eksbuild.1 was not fetched", WARNING),
+    ("addon-not-checked", extra(configurationValues={"policy": "sync"}),
+     "addons.extra.external-dns.configurationValues", "no version is written", WARNING),
+    ("addon-before-nodes", extra(beforeNodes=True), "addons.extra.external-dns.beforeNodes", "wait for a node", ERROR),
+    ("addon-service-account", extra("adot", policies=["arn:aws:iam::aws:policy/CloudWatchAgentServerPolicy"]),
+     "addons.extra.adot", "are unknown", ERROR),
+    ("addon-pod-identity", extra("aws-efs-csi-driver", version="v2.0.4-eksbuild.1"),
+     "addons.extra.aws-efs-csi-driver.version", "from v2.0.5 on", ERROR),
+    ("addon-policy", extra(policies=["AmazonRoute53FullAccess"]), "addons.extra.external-dns.policies[0]",
+     "is not the ARN", ERROR),
+    ("addon-policy", extra(statements=[{"actions": ["*"], "resources": ["*"]}]),
+     "addons.extra.external-dns.statements[0].actions[0]", "'*' is not an action", ERROR),
+    ("addon-policy", extra(statements=[{"actions": ["s3:Get*"], "resources": ["*", "models"]}]),
+     "addons.extra.external-dns.statements[0].resources[1]", "'models' is not an ARN", ERROR),
+    ("addon-without-role", merged(extra("aws-efs-csi-driver"), {"addons": {"podIdentityAgent": {"enabled": False}}}),
+     "addons.podIdentityAgent.enabled", "aws-efs-csi-driver would get no IAM role", ERROR),
+    ("addon-without-policies", extra(), "addons.extra.external-dns", "no permissions", WARNING),
+    ("controller-has-no-node", {**extra("aws-mountpoint-s3-csi-driver", policies=[]), "nodeGroups": {"web": None}},
+     "nodeGroups.web-arm", "aws-mountpoint-s3-csi-driver does not tolerate arch=arm64:NoSchedule", ERROR),
     ("storage-class", {"storageClass": True, "addons": {"ebsCsi": {"enabled": False}}}, "storageClass", "EBS CSI",
      ERROR),
     ("own-tag", {"tags": {"team": "x"}}, "tags.team", "written by the plan", ERROR),

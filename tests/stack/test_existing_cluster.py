@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pytest
@@ -11,7 +11,7 @@ from multiarch.autoscaling.model import Autoscaler
 from multiarch.errors import MultiarchError
 from multiarch.rules import Severity
 from multiarch.stack.cluster_pins import pin_cluster
-from multiarch.stack.eks_cluster import EksCluster, read_private_subnets, read_security_groups
+from multiarch.stack.eks_cluster import EksCluster, find_security_groups, read_nodes, read_private_subnets, read_subnets
 from multiarch.stack.model import ExistingClusterPlan, ExistingNetwork
 from multiarch.stack.pin import PinClients, write_pins
 from tests.stack.files import CONFIG, Project
@@ -56,8 +56,6 @@ CASES: list[tuple[str, dict[str, Any], str, str, Severity]] = [
             "deletionProtection": True,
             "storageClass": False,
             "upgradePolicy": "STANDARD",
-            "zonalShift": True,
-            "controlPlaneTier": "tier-xl",
         }.items()
     ),
     *(
@@ -91,6 +89,9 @@ CASES: list[tuple[str, dict[str, Any], str, str, Severity]] = [
      "no Pod Identity agent", ERROR),
     ("nothing-installed", {"autoscaling": {"use": "cluster-autoscaler", "clusterAutoscaler": {"installed": True}}},
      "autoscaling.clusterAutoscaler.installed", "is new", ERROR),
+    ("nothing-installed", on_cluster(autoscaling={"use": "cluster-autoscaler",
+                                                  "clusterAutoscaler": {"namespace": "scaling"}}),
+     "autoscaling.clusterAutoscaler.namespace", "in kube-system", ERROR),
     ("installed-autoscaler", scaled("cluster-autoscaler", "clusterAutoscaler", scaleDownUnneededMinutes=5),
      "autoscaling.clusterAutoscaler.scaleDownUnneededMinutes", "was installed", ERROR),
     ("installed-autoscaler", scaled("karpenter", "karpenter", nodeRole="nodes", version="1.14.1"),
@@ -196,15 +197,14 @@ class FakeAws:
             raise _NotFoundError
         return {"addon": {"configurationValues": self.addons[addonName]}}
 
-    def describe_subnets(self, *, SubnetIds: list[str]) -> dict[str, Any]:  # noqa: N803
-        rows = zip(SubnetIds, ("eu-west-1a", "eu-west-1b"), strict=True)
-        return {"Subnets": [{"SubnetId": each, "AvailabilityZone": zone} for each, zone in rows]}
-
     def get_paginator(self, operation: str) -> FakeAws:
         self.operation = operation
         return self
 
-    def paginate(self, *, Filters: object) -> list[dict[str, Any]]:  # noqa: N803, ARG002
+    def paginate(self, *, Filters: object = None, SubnetIds: Sequence[str] = ()) -> list[dict[str, Any]]:  # noqa: N803, ARG002
+        if self.operation == "describe_subnets":
+            rows = zip(SubnetIds, ("eu-west-1a", "eu-west-1b"), strict=True)
+            return [{"Subnets": [{"SubnetId": each, "AvailabilityZone": zone} for each, zone in rows]}]
         if self.operation == "describe_instances":
             groups = [{"SecurityGroups": [{"GroupId": each} for each in node]} for node in self.nodes]
             return [{"Reservations": [{"Instances": groups}]}]
@@ -249,7 +249,8 @@ THERE = EksCluster(
 def test_private_subnets_are_those_whose_default_route_avoids_internet_gateways(
     routes: Mapping[str, list[dict[str, str]]], private: Mapping[str, tuple[str, ...]]
 ) -> None:
-    assert read_private_subnets(FakeAws(routes, {}), THERE) == private
+    aws = FakeAws(routes, {})
+    assert read_private_subnets(aws, THERE.vpc_id, read_subnets(aws, THERE.subnet_ids)) == private
 
 
 @pytest.mark.parametrize(
@@ -266,7 +267,7 @@ def test_new_nodes_get_the_security_groups_that_all_nodes_have_where_one_lacks_t
 ) -> None:
     aws = FakeAws({}, {}, status="ACTIVE")
     aws.nodes = nodes
-    assert read_security_groups(aws, THERE) == groups
+    assert find_security_groups(THERE, read_nodes(aws, THERE.name)) == groups
     found = pinned(aws).get("cluster.securityGroups", ())
     assert found == groups if groups is not None else "no security group in common" in found
 

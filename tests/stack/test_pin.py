@@ -40,6 +40,8 @@ class FakeAws:
     releases: Mapping[str, str] = field(default_factory=dict)
     """Other releases, by a part of the parameter's name."""
     absent: tuple[str, ...] = ()
+    of_versions: Mapping[str, Any] = field(default_factory=dict)
+    """What else EKS says of an add-on's versions."""
     asked: list[list[str]] = field(default_factory=list)
 
     def get_parameters(self, *, Names: list[str]) -> Mapping[str, Any]:  # noqa: N803
@@ -57,7 +59,7 @@ class FakeAws:
     def describe_addon_versions(self, *, addonName: str, kubernetesVersion: str) -> Mapping[str, Any]:  # noqa: N803
         def offered(version: str, *, default: bool) -> dict[str, Any]:
             compatible = {"clusterVersion": kubernetesVersion, "defaultVersion": default}
-            return {"addonVersion": version, "compatibilities": [compatible]}
+            return {"addonVersion": version, "compatibilities": [compatible], **self.of_versions}
 
         if addonName in self.absent:
             return {"addons": []}
@@ -104,6 +106,25 @@ def test_add_ons_are_pinned_to_eks_default_and_not_to_the_newest(project: Projec
         ("addons.podIdentityAgent.version", "v1.2.3-eksbuild.1"),
         ("addons.coredns.version", "v1.2.3-eksbuild.1"),
     ]
+
+
+EXTRA = f"{CONFIG}    arm: {{instanceTypes: [m7g.large]}}\n  multiarch-eks:addons: {{extra: {{adot: {{}}}}}}\n"
+
+
+def test_an_add_on_that_is_not_known_here_is_pinned_with_what_eks_says_that_it_needs(project: Project) -> None:
+    (pin,) = [each for each in find(project, EXTRA).changes if "extra" in each.key]
+    assert (pin.key, pin.new, pin.note) == ("addons.extra.adot.version", "v1.2.3-eksbuild.1", "")
+    needing = find(project, EXTRA, FakeAws(of_versions={"requiresIamPermissions": True}))
+    (pin,) = [each for each in needing.changes if "extra" in each.key]
+    assert pin.note == "needs permissions in AWS: write policies or statements"
+
+
+def test_a_version_without_images_for_the_stacks_nodes_is_not_pinned(project: Project) -> None:
+    with pytest.raises(OutsideError, match=r"EKS lists adot v1.2.3-eksbuild.1 for amd64, not for arm64"):
+        find(project, EXTRA, FakeAws(of_versions={"architecture": ["amd64"]}))
+    # The others are EKS's own business, and a stack of one architecture needs no other.
+    amd64 = EXTRA.replace("    arm: {instanceTypes: [m7g.large]}\n", "")
+    assert find(project, amd64, FakeAws(of_versions={"architecture": ["amd64"]})).changes
 
 
 def test_the_written_file_is_pinned_and_keeps_its_comments(project: Project) -> None:

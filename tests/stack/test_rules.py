@@ -37,6 +37,7 @@ FILES: list[tuple[str, str | bytes]] = [
     ("not-allowed", f"{CONFIG}{IN_GROUP}kind: best\n"),
     ("out-of-range", f"{CONFIG}{IN_GROUP}maxSize: 0\n"),
     ("wrong-length", CONFIG.replace("[m7i.large]", "[]")),
+    ("not-valid", f"{CONFIG}{KEY}addons: {{extra: {{a b: {{}}}}}}\n"),
     ("defaults-in-stack", f"{CONFIG}{KEY}defaults: {{owner: x}}\n"),
     ("misspelled-key", CONFIG.replace("multiarch-eks:owner", "multiarch_eks:owner")),
     ("esc-environment", f"{CONFIG}environment: [shared]\n"),
@@ -70,6 +71,7 @@ PROJECTS = [
 ]
 """The same for ``Pulumi.yaml``."""
 TESTED_BESIDE_THEIR_CODE = {
+    "addon-schema": "tests/stack/test_addon_schemas.py",
     "cluster-differs": "tests/doctor/test_joined.py",
     "cluster-not-found": "tests/doctor/test_joined.py",
     "cluster-not-read": "tests/components/test_program.py",

@@ -15,7 +15,7 @@ from tests.stack.test_autoscaling_contradictions import NO_AGENT, NO_NAT
 from tests.stack.words import check_contradiction, merged, plan, problems
 
 ERROR, WARNING = Severity.ERROR, Severity.WARNING
-IMAGE = f"111122223333.dkr.ecr.eu-west-1.amazonaws.com/multiarch-webhook@sha256:{'0123456789abcdef' * 4}"
+IMAGE = f"111122223333.dkr.ecr.eu-west-1.amazonaws.com/multiarch@sha256:{'0123456789abcdef' * 4}"
 ROOT = "admissionWebhook"
 SETTINGS = f"{ROOT}.configuration"
 

@@ -25,7 +25,7 @@ from sandbox.cluster.kube import Object
 from tools.generate import chart
 from tools.generate.chart import CHART, TARGET, generate_manifests
 
-IMAGE = "registry.example.com/multiarch-webhook@sha256:" + 64 * "a"
+IMAGE = "registry.example.com/multiarch@sha256:" + 64 * "a"
 NAME, REGISTRATION = "multiarch-webhook", "zz-multiarch-webhook"
 Objects = dict[tuple[str, str], Object]
 

@@ -249,10 +249,17 @@ def _sections(name: str, title: str) -> Iterator[tuple[str, str]]:
             below = f"{path}.{key}" if path else key
             if inner := _reference(schema):
                 yield from walk(inner, below)
-            elif inner := _reference(schema.get("additionalProperties") or {}):
+            elif inner := _reference(_values(schema)):
                 yield from walk(inner, f"{below}.NAME")
+            elif inner := _reference(schema.get("items")):
+                yield from walk(inner, f"{below}[]")
 
     yield from walk(name, title)
+
+
+def _values(schema: Mapping[str, Any]) -> Any:  # noqa: ANN401  (JSON Schema: a mapping or a flag)
+    """Return the schema of a mapping's values, whatever its keys may be called."""
+    return next(iter(schema.get("patternProperties", {}).values()), schema.get("additionalProperties") or {})
 
 
 def _takes(schema: Mapping[str, Any]) -> str:
@@ -264,8 +271,8 @@ def _takes(schema: Mapping[str, Any]) -> str:
     if kind == "array":
         inner = schema.get("items", {})
         return f"list of {_takes(inner)}" if "enum" in inner else "list"
-    more = schema.get("additionalProperties") or {}
-    if kind == "object" and more is not True and not _reference(more):
+    more = _values(schema)
+    if kind == "object" and more is not True and not _reference(more) and more.get("type") != "object":
         return "map of strings"
     if kind in ("integer", "number"):
         low, high = schema.get("minimum"), schema.get("maximum")

@@ -16,12 +16,15 @@ _SEVERITIES = {Severity.ERROR: "critical", Severity.WARNING: "minor"}
 
 
 def render(report: Report) -> str:
-    """Return a JSON array. GitLab needs a path: for a container in a cluster it is the container's qualified name."""
+    """Return a JSON array. GitLab needs a path: for a container in a cluster it is the container's qualified name.
+
+    What is acknowledged is omitted: GitLab has no field for it.
+    """
     if report.findings is None:
         raise TypeError(f"{report.kind} has no findings")
     seen: Counter[str] = Counter()
     entries = []
-    for finding in report.findings():
+    for finding in (each for each in report.findings() if not each.acknowledged):
         for place in finding.locations:
             path = place.qualified_name if place.file is None else place.file
             fingerprint = _digest(finding.rule.name, *finding.fingerprint, path)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from multiarch.cli.formats.report import Block, Details, Report, Table
-from multiarch.escaping import escape_markdown
+from multiarch.markdown import escape_markdown
 
 
 def render(report: Report) -> str:

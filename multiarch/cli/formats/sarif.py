@@ -43,7 +43,14 @@ def _result(finding: Finding, names: list[str]) -> dict[str, object]:
         "message": {"text": escape_terminal(finding.message)},
         "locations": [_location(each) for each in finding.locations],
         "partialFingerprints": dict([finding.fingerprint]),
+        **_suppressions(finding),
     }
+
+
+def _suppressions(finding: Finding) -> dict[str, object]:
+    if not finding.acknowledged:
+        return {}
+    return {"suppressions": [{"kind": "inSource", "justification": escape_terminal(finding.acknowledged)}]}
 
 
 def _location(place: Location) -> dict[str, object]:

@@ -91,12 +91,12 @@ class TaintOptions:
 
 
 _LABEL_PART = r"[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?"
-_LABEL_KEY = re.compile(rf"({_LABEL_PART}/)?{_LABEL_PART}")
+_LABEL_KEY = rf"({_LABEL_PART}/)?{_LABEL_PART}"
 """https://kubernetes.io/docs/concepts/overview/working-with-objects/labels/#syntax-and-character-set"""
 
 
 def _group_by(label: str | None) -> str | None:
-    if label is not None and not _LABEL_KEY.fullmatch(label):
+    if label is not None and not re.fullmatch(_LABEL_KEY, label):
         raise MultiarchError(
             f"--group-by {label!r} is not a label's key.", hint="Write one such as team or app.kubernetes.io/part-of."
         )

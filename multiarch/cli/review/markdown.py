@@ -2,7 +2,7 @@
 
 A reviewer sees the risk and one line for each question first: what breaks, what rolls, what widens, what it costs, what
 was omitted. Everything that others wrote is shown as code or as plain words
-(:func:`multiarch.escaping.escape_comment`).
+(:func:`multiarch.markdown.escape_comment`).
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from multiarch.cli.review.words import (
     format_omitted,
     group_findings,
 )
-from multiarch.escaping import escape_comment
+from multiarch.markdown import escape_comment
 from multiarch.plurals import format_count
 from multiarch.review.cost import CostDifference
 from multiarch.review.digest import DigestEntry, ReviewDigest, StackReview, Topic
@@ -214,6 +214,10 @@ def _stack(stack: StackReview, form: _Form) -> Iterator[str]:
         yield from _folded(f"{total} omitted", (*head, *rows))
     if warnings := stack.warnings:
         yield from _folded(format_count(len(warnings), "warning"), (f"- {escape_comment(text)}" for text in warnings))
+    if acknowledged := stack.acknowledged:
+        new = sum(each.new for each in acknowledged)
+        title = f"{format_count(len(acknowledged), 'acknowledged warning')}{f', {new} new' if new else ''}"
+        yield from _folded(title, (f"- {escape_comment(str(each))}" for each in acknowledged))
 
 
 def _summary(stack: StackReview, names: int) -> Iterator[str]:

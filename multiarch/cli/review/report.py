@@ -46,6 +46,8 @@ def _blocks(digest: ReviewDigest) -> Iterator[Block]:
             )
         if stack.warnings:
             yield Items("Warnings of the preview", stack.warnings)
+        if stack.acknowledged:
+            yield Items("Acknowledged warnings of the stack file", [str(each) for each in stack.acknowledged])
         yield f"Omitted: {format_omitted(stack)}"
 
 
@@ -64,7 +66,7 @@ def _stack_data(stack: StackReview) -> dict[str, object]:
     change, preview = stack.change, stack.change.preview
     return {
         **{name: getattr(preview, name) for name in ("stack", "project", "source", "succeeded")},
-        **{name: getattr(stack, name) for name in ("risk", "operations", "cost", "warnings")},
+        **{name: getattr(stack, name) for name in ("risk", "operations", "cost", "warnings", "acknowledged")},
         "before": change.before,
         "after": change.after,
         "findings": [

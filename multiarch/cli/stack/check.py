@@ -33,6 +33,8 @@ Examples:
   multiarch stack check --policy                   also the resources (needs Pulumi's packages)
   multiarch stack check config/stacks/Pulumi.checkout-dev.yaml --output sarif
 
+Warnings that a stack acknowledges (`acknowledge: {RULE: reason}`) are shown with their reason, and do not count.
+
 Exit code: 0; 1 if there are warnings and --strict is given; 2 if a stack is invalid."""
 
 
@@ -50,6 +52,7 @@ Exit code: 0; 2 if a stack is invalid."""
 class _Result:
     errors: int
     warnings: int
+    acknowledged: int
     stacks: Sequence[CheckedStack]
 
 
@@ -72,7 +75,8 @@ def check(
     if output is Format.TABLE:
         # The numbers are those of the lines.
         checked = [replace(each, problems=tuple(merge_warnings(each.problems))) for each in checked]
-    severities = [problem.severity for each in checked for problem in each.problems]
+    acknowledged = sum(bool(problem.acknowledged) for each in checked for problem in each.problems)
+    severities = [problem.severity for each in checked for problem in each.problems if not problem.acknowledged]
     errors, warnings = severities.count(Severity.ERROR), severities.count(Severity.WARNING)
     if output is Format.TABLE:
         for each in checked:
@@ -85,11 +89,12 @@ def check(
             print_notes([str(missing)])
         print_message(
             f"{format_count(len(checked), 'stack')}: {format_count(errors, 'error')}, "
-            f"{format_count(warnings, 'warning')}{', policies included' if policy else ''}."
+            f"{format_count(warnings, 'warning')}{f', {acknowledged} acknowledged' if acknowledged else ''}"
+            f"{', policies included' if policy else ''}."
         )
     else:
         table = partial(_problems, checked)
-        result = _Result(errors, warnings, checked)
+        result = _Result(errors, warnings, acknowledged, checked)
         print_report(
             Report(
                 "stack-check",
@@ -123,7 +128,8 @@ def _row(each: CheckedStack) -> tuple[str, ...]:
         return each.name, "", "", "", f"invalid: {first}"
     groups = ", ".join(f"{group.name} ({group.architecture})" for group in each.summary.node_groups)
     # As `stack check` counts its lines.
-    state = format_count(len(merge_warnings(each.problems)), "warning") if each.problems else "ok"
+    warnings = [problem for problem in merge_warnings(each.problems) if not problem.acknowledged]
+    state = format_count(len(warnings), "warning") if warnings else "ok"
     return each.summary.stack, each.summary.region or "", each.summary.kubernetes_version, groups, state
 
 
@@ -133,9 +139,9 @@ def _problems(checked: Sequence[CheckedStack]) -> Table:
             problem.file or each.file,
             str(problem.line or ""),
             problem.key or "",
-            str(problem.severity),
+            "acknowledged" if problem.acknowledged else str(problem.severity),
             problem.rule,
-            f"{problem.message} {problem.hint}".rstrip(),
+            str(replace(problem, file=None, key=None)),
         )
         for each in checked
         for problem in each.problems
@@ -148,7 +154,8 @@ def _findings(checked: Sequence[CheckedStack]) -> Iterator[Finding]:
         yield Finding(
             RULES[each.rule],
             each.key or "",
-            f"{each.message} {each.hint}".rstrip(),
+            str(replace(each, file=None, key=None)),
+            acknowledged=each.acknowledged,
             locations=[Location(file, each.line)],
             fingerprint=("ruleAndKey/v1", f"{each.rule} {each.key}"),
         )

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable, Iterator
+import sys
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
@@ -14,6 +15,7 @@ import typer
 from multiarch.cli.options import with_groups
 from multiarch.cli.options.cluster import AccessOptions
 from multiarch.cli.options.project import get_chosen_project
+from multiarch.cli.stack.new_cluster import NewClusterOptions
 from multiarch.cli.terminal import print_message, print_notes, show_problems
 from multiarch.errors import MultiarchError, Problem, StackError
 from multiarch.existing.proposal import plan_addition
@@ -32,7 +34,8 @@ from multiarch.today import get_today
 _DEFAULT_REGION = "eu-west-1"
 HELP = """Write a stack file for a new or an existing cluster.
 
-The file is config/stacks/Pulumi.TEAM-ENV.yaml; it is valid and commented.
+The file is config/stacks/Pulumi.TEAM-ENV.yaml; it is valid and commented. On a terminal, it prompts for what is not
+given of zones, network, operating system, autoscaler, spot, webhook and tags; --yes takes the defaults.
 
 --from-cluster NAME reads an EKS cluster, whatever tool made it, and writes a stack that adds arm64 nodes to it: an
 arm64 group for each amd64 group, with its size, disk, labels and taints; the taint and the autoscaler that are in use;
@@ -45,6 +48,7 @@ Examples:
   multiarch stack new --team search --env dev
   multiarch stack new --team search --env prod --owner search@example.com
   multiarch stack new --team search --env prod --public-cidr "$(curl -s https://checkip.amazonaws.com)/32"
+  multiarch stack new --team search --env qa --zones 3 --ami-family Bottlerocket --spot --tag tier=web
   multiarch stack new --from-cluster shop-prod --region eu-central-1
 
 Nothing is written if `multiarch stack check` would reject the file.
@@ -53,11 +57,15 @@ Exit code: 0; 2 if the file exists, an option is invalid, or the cluster can't h
 reached or denies access."""
 _WHOSE = "Who can reach the Kubernetes API is a setting of the cluster."
 _OPTIONS = {
+    "admissionWebhook": "--webhook",
+    "amiFamily": "--ami-family",
     "apiEndpoint": "--public-cidr",
+    "autoscaling": "--autoscaler",
     "aws:region": "--region",
     "costCenter": "--cost-center",
     "environment": "--env",
     "owner": "--owner",
+    "tags": "--tag",
     "team": "--team",
 }
 """The option that a key of the new file is written from."""
@@ -90,6 +98,8 @@ def new(
         list[str] | None,
         typer.Option(metavar="CIDR", help="Allow this CIDR block to reach the Kubernetes API; may be repeated."),
     ] = None,
+    cluster: NewClusterOptions,
+    yes: Annotated[bool, typer.Option("--yes", help="Prompt for nothing: what is not given has its default.")] = False,
     force: Annotated[bool, typer.Option("--force", help="Replace an existing file.")] = False,
     access: AccessOptions,
 ) -> None:
@@ -98,6 +108,8 @@ def new(
         raise MultiarchError(f"{access.given} needs --from-cluster.")
     if from_cluster is not None and public_cidr:
         raise MultiarchError("--public-cidr and --from-cluster are mutually exclusive.", hint=_WHOSE)
+    if from_cluster is not None and cluster.given:
+        raise MultiarchError(f"{cluster.given} and --from-cluster are mutually exclusive.")
     team, env = _choose_names(team, env, from_cluster)
     region = _DEFAULT_REGION if region is None and from_cluster is None else region
     owner, cost_center = team if owner is None else owner, team if cost_center is None else cost_center
@@ -117,12 +129,14 @@ def new(
     notes: Iterable[str] = ()
     if from_cluster is None:
         where, cidrs = region or _DEFAULT_REGION, public_cidr or []
-        text = write_stack(team, env, region=where, owner=owner, cost_center=cost_center, cidrs=cidrs)
+        choice = cluster.choose(env, prompts=sys.stdin.isatty() and sys.stdout.isatty() and not yes)
+        text = write_stack(team, env, choice, region=where, owner=owner, cost_center=cost_center, cidrs=cidrs)
     else:
         proposal = plan_addition(read_cluster_nodes(from_cluster, region, access.access), get_today())
         text = write_stack_file(proposal, team, env, owner=owner, cost_center=cost_center)
         notes = list_not_taken_over(proposal)
-    warnings = _checked(text, path)
+    of_network = "--network" if cluster.network else "--zones" if cluster.zones else ""
+    warnings = _checked(text, path, _OPTIONS | ({"network": of_network} if of_network else {}))
     write_atomically(path, text)
     typer.echo(format_path(path))
     show_problems(warnings)
@@ -152,7 +166,7 @@ def _text_fault(value: str) -> str | None:
     return None
 
 
-def _checked(text: str, path: Path) -> list[Problem]:
+def _checked(text: str, path: Path, options: Mapping[str, str]) -> list[Problem]:
     """Check what is to be written as `stack check` does, and return the warnings about options.
 
     Raises StackError with the problems; one of a value that an option gave names the option.
@@ -161,11 +175,11 @@ def _checked(text: str, path: Path) -> list[Problem]:
         plan = make_plan(load_file(path, text=text), today=get_today())
     except StackError as error:
         errors = [problem for problem in error.problems if problem.severity is Severity.ERROR]
-        raise StackError(list(_by_option(errors))) from error
-    return [problem for problem in _by_option(plan.warnings) if problem.file is None]
+        raise StackError(list(_by_option(errors, options))) from error
+    return [problem for problem in _by_option(plan.warnings, options) if problem.file is None]
 
 
-def _by_option(problems: Iterable[Problem]) -> Iterator[Problem]:
+def _by_option(problems: Iterable[Problem], options: Mapping[str, str]) -> Iterator[Problem]:
     for problem in problems:
         key = (problem.key or "").partition(".")[0].partition("[")[0]
-        yield replace(problem, file=None, line=None, key=_OPTIONS[key]) if key in _OPTIONS else problem
+        yield replace(problem, file=None, line=None, key=options[key]) if key in options else problem

@@ -14,6 +14,7 @@ from multiarch.cli.terminal import print_message, print_notes
 from multiarch.plurals import format_count
 from multiarch.runs.stack_changes import pin_stack
 from multiarch.runs.stacks import find_file
+from multiarch.stack.engine_config import format_scalar
 from multiarch.stack.pin import PinValue
 
 HELP = """Pin a stack to AWS's current images and add-on versions.
@@ -22,7 +23,8 @@ For a stack on an existing cluster, also write what the plan needs of the cluste
 family and private subnets.
 
 Writes the images that AWS recommends, with their releases, and the default add-on versions into the stack file. Without
-pins, a later preview can replace every node. If ami.release is already set, only its ami.id is added. An existing
+pins, a later preview can replace every node. For add-ons with configurationValues, AWS's schema of these goes into
+addon-schemas beside the stack file. If ami.release is already set, only its ami.id is added. An existing
 managed node group is replaced when ami.id is added to it. Comments in the file are kept. Needs AWS credentials with
 read access to SSM, EKS and EC2.
 
@@ -50,11 +52,14 @@ def pin(
     rows += [(kept.key, kept.value, "", f"kept: {kept.reason}") for kept in pins.kept]
     columns = ("key", "old", "new", "note")
     print_report(Report("stack-pins", data=pins, blocks=lambda: [Table(columns, rows)] if rows else []), output)
+    what = "would be written" if dry_run else "written"
+    for file in pins.schemas:
+        print_message(f"The schema of an add-on's configurationValues {what} to {file}.")
     if not pins.changes:
-        print_message(f"{pins.file} is pinned; nothing was written.")
+        if not pins.schemas:
+            print_message(f"{pins.file} is pinned; nothing was written.")
         return
-    what = "would be written to" if dry_run else "written to"
-    print_message(f"{format_count(len(pins.changes), 'value')} {what} {pins.file}.")
+    print_message(f"{format_count(len(pins.changes), 'value')} {what} to {pins.file}.")
     if any(change.key.endswith(".id") and change.old is None for change in pins.changes):
         note = "If the stack is up: a managed group that runs without ami.id is replaced when it gets one. If it was "
         note += "last updated with an earlier version of multiarch-eks, run `pulumi up` with this one first: otherwise "
@@ -62,6 +67,4 @@ def pin(
 
 
 def _spell(value: PinValue | None) -> str:
-    if isinstance(value, bool):
-        return str(value).lower()
-    return ", ".join(value) if isinstance(value, tuple) else value or ""
+    return ", ".join(value) if isinstance(value, tuple) else str(format_scalar(value))

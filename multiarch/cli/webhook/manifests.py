@@ -20,8 +20,8 @@ There is no public image of the webhook: build one, and push it to a registry th
 
 \b
 Examples:
-  multiarch webhook manifests --image registry.example.com/multiarch-webhook:0.1.0 | kubectl apply -f -
-  multiarch webhook manifests --image registry.example.com/multiarch-webhook:0.1.0 -n platform > webhook.yaml
+  multiarch webhook manifests --image registry.example.com/multiarch:0.1.0 | kubectl apply -f -
+  multiarch webhook manifests --image registry.example.com/multiarch:0.1.0 -n platform > webhook.yaml
 
 Exit code: 0; 2 for an invalid image or name."""
 

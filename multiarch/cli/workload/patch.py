@@ -18,16 +18,16 @@ from multiarch.facts.architectures import Architecture
 from multiarch.facts.taints import Taint
 from multiarch.manifests.label_query import parse_label_query
 from multiarch.manifests.templates import Selection
-from multiarch.patching.transform import SchedulingChange
+from multiarch.patching.transform import SchedulingChange, WhenUnsatisfiable
 from multiarch.runs import patches
 
 _HIGHEST_WEIGHT = 100
 HELP = """Tolerate, prefer or require an architecture in every pod template.
 
-Edits Deployments, CronJobs and all other kinds with pod templates, bare pods, and pod templates in custom resources. In
-YAML, lines are added and nothing else changes: comments, order and quotes stay. JSON is rewritten where it changes,
-with its key order, indentation and numbers. Each change is listed on stderr, and so is what keeps a pod off the nodes
-all the same. If one template can't be changed, none is.
+Edits Deployments, CronJobs and all other kinds with pod templates, bare pods, and pod templates in custom resources.
+--spread-zones spreads replicas over zones. In YAML, lines are added and nothing else changes: comments, order and
+quotes stay. JSON is rewritten where it changes, with its key order, indentation and numbers. Each change is listed on
+stderr, and so is what keeps a pod off the nodes all the same. If one template can't be changed, none is.
 
 \b
 Examples:
@@ -35,6 +35,7 @@ Examples:
   multiarch workload patch --manifests examples/pods.yaml --tolerate arm64 --kind Deployment --diff
   multiarch workload patch --manifests deploy/ --tolerate arm64 --check-images --in-place
   multiarch workload patch --manifests deploy/ --require amd64 --in-place
+  multiarch workload patch --manifests deploy/ --spread-zones ScheduleAnyway --diff
 
 Exit code: 0; 1 if --check is given and a manifest would change; 2 for invalid input."""
 
@@ -60,6 +61,12 @@ def patch(
     weight: Annotated[
         int, typer.Option(metavar="N", min=1, max=_HIGHEST_WEIGHT, help="The weight of --prefer.")
     ] = _HIGHEST_WEIGHT,
+    spread_zones: Annotated[
+        WhenUnsatisfiable | None,
+        typer.Option(
+            help="Spread the replicas of each Deployment or StatefulSet over zones: as a preference, or else pending."
+        ),
+    ] = None,
     kind: Annotated[
         list[str] | None, typer.Option(metavar="KIND", help="Only objects of this kind; may be repeated.")
     ] = None,
@@ -98,7 +105,7 @@ def patch(
     )
     mode.validate(files)
     taint = _taint(tolerate, taints)
-    change = _change(prefer, require, tolerate, weight, taint)
+    change = _change(prefer, require, tolerate, weight, taint, spread_zones)
     selection = Selection(tuple(kind or ()), tuple(name or ()), tuple(namespace or ()), parse_label_query(selector))
     edited = patches.edit_files(files, change, selection, judge_only=only_patches)
     if check_images:
@@ -115,11 +122,11 @@ def patch(
 
 def _change(
     prefer: Architecture | None, require: Architecture | None, tolerate: Architecture | None, weight: int,
-    taint: Taint | None,
+    taint: Taint | None, spread_zones: WhenUnsatisfiable | None,
 ) -> SchedulingChange:  # fmt: skip
     """Return the change. Raises MultiarchError for options that are mutually exclusive."""
-    if not (prefer or require or tolerate):
-        raise MultiarchError("No change is given.", hint="Add --prefer, --require or --tolerate.")
+    if not (prefer or require or tolerate or spread_zones):
+        raise MultiarchError("No change is given.", hint="Add --prefer, --require, --tolerate or --spread-zones.")
     if prefer and require:
         raise MultiarchError("--prefer and --require are mutually exclusive.")
     if require and tolerate and require is not tolerate:
@@ -135,6 +142,7 @@ def _change(
         tolerate=(taint,) if tolerate and taint else (),
         weight=weight,
         tolerate_on=tolerate,
+        spread_zones=spread_zones,
     )
 
 

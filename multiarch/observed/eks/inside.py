@@ -1,13 +1,16 @@
-"""What the API server says of a cluster's autoscalers, NodePools and taints. Nothing is queried here."""
+"""What the API server says of a cluster's autoscalers, NodePools and taints."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from multiarch.autoscaling.owner_flags import list_arguments, read_namespace
 from multiarch.facts import labels as keys
 from multiarch.facts.architectures import Architecture
 from multiarch.facts.taints import Taint
+from multiarch.kubernetes.cluster import KubernetesCluster
+from multiarch.kubernetes.resources import RESOURCES, Kind
 from multiarch.kubernetes.source import LoadedObject
 from multiarch.manifests.values import to_mapping
 from multiarch.nodes.model import CapacityType
@@ -15,7 +18,8 @@ from multiarch.observed.eks.model import InCluster, ObservedPool
 from multiarch.observed.nodes import read_nodes
 from multiarch.observed.resources.nodes import find_pool_architectures, read_taints
 
-_CLUSTER_AUTOSCALER, _KARPENTER = "cluster-autoscaler", "karpenter/controller"
+CLUSTER_AUTOSCALER, _KARPENTER = "cluster-autoscaler", "karpenter/controller"
+"""The ends of the names of images."""
 _PREFIXES = "ENABLE_PREFIX_DELEGATION"
 _READ = frozenset((keys.ARCHITECTURE, keys.KARPENTER_CAPACITY_TYPE, keys.OPERATING_SYSTEM))
 _AUTO_MODE_GROUP = "eks.amazonaws.com"
@@ -24,19 +28,18 @@ _AUTO_MODE_GROUP = "eks.amazonaws.com"
 def read_inside(
     context: str,
     *,
-    deployments: Iterable[LoadedObject],
+    deployments: Sequence[LoadedObject],
+    autoscalers: Iterable[Mapping[str, Any]],
     nodes: Iterable[LoadedObject],
     pools: Iterable[Mapping[str, Any]],
     classes: Iterable[Mapping[str, Any]],
     vpc_cni: Mapping[str, Any] | None,
 ) -> InCluster:
-    """Return what objects say; ``vpc_cni`` is the DaemonSet ``aws-node``. Raises MultiarchError for a broken Node."""
-    found: dict[str, list[str]] = {_CLUSTER_AUTOSCALER: [], _KARPENTER: []}
-    for each in deployments:
-        for name, of_kind in found.items():
-            if _runs(each.value, name):
-                meta = each.value["metadata"]
-                of_kind.append(f"{meta.get('namespace') or 'default'}/{meta['name']}")
+    """Return what objects say. Raises MultiarchError for a broken Node.
+
+    ``autoscalers`` are the Deployments of the cluster autoscaler, whole; ``vpc_cni`` is the DaemonSet ``aws-node``.
+    """
+    namespaces = [read_namespace(words) for each in autoscalers for words in list_arguments(each)]
     roles = {str(role) for each in classes if (role := to_mapping(each.get("spec")).get("role"))}
     taints: dict[Architecture, dict[Taint, str]] = {}
     for node in read_nodes(nodes)[0]:
@@ -44,13 +47,27 @@ def read_inside(
             taints.setdefault(Architecture(node.architecture), {}).setdefault(taint, node.name)
     return InCluster(
         context=context,
-        cluster_autoscalers=tuple(sorted(found[_CLUSTER_AUTOSCALER])),
-        karpenters=tuple(sorted(found[_KARPENTER])),
+        cluster_autoscalers=_list_running(deployments, CLUSTER_AUTOSCALER),
+        karpenters=_list_running(deployments, _KARPENTER),
         karpenter_roles=tuple(sorted(roles)),
-        pools=tuple(sorted((_read_pool(each) for each in pools), key=lambda pool: pool.name)),
+        pools=tuple(sorted((read_pool(each) for each in pools), key=lambda pool: pool.name)),
         taints=taints,
         prefix_delegation=_read_prefixes(vpc_cni),
+        priorities_namespace=namespaces[0] if namespaces else "",
     )
+
+
+def read_running(cluster: KubernetesCluster, deployments: Iterable[LoadedObject], image: str) -> list[dict[str, Any]]:
+    """Read the Deployments that run an image of this name, whole: a list comes without arguments of containers."""
+    resource = RESOURCES[Kind.DEPLOYMENT]
+    found = (cluster.get(resource, *each.split("/")) for each in _list_running(deployments, image))
+    return [each for each in found if each]
+
+
+def _list_running(deployments: Iterable[LoadedObject], image: str) -> tuple[str, ...]:
+    """Return the Deployments with replicas that run an image of this name, as ``NAMESPACE/NAME``, sorted."""
+    found = (each.value["metadata"] for each in deployments if _runs(each.value, image))
+    return tuple(sorted(f"{each.get('namespace') or 'default'}/{each['name']}" for each in found))
 
 
 def _runs(deployment: Mapping[str, Any], image: str) -> bool:
@@ -63,7 +80,8 @@ def _runs(deployment: Mapping[str, Any], image: str) -> bool:
     return spec.get("replicas", 1) != 0 and any(path.endswith(f"/{image}") for path in paths)
 
 
-def _read_pool(pool: Mapping[str, Any]) -> ObservedPool:
+def read_pool(pool: Mapping[str, Any]) -> ObservedPool:
+    """Return a NodePool of Karpenter or of EKS Auto Mode."""
     spec = to_mapping(pool.get("spec"))
     template = to_mapping(spec.get("template"))
     inner = to_mapping(template.get("spec"))
@@ -80,6 +98,7 @@ def _read_pool(pool: Mapping[str, Any]) -> ObservedPool:
         cpu_limit=int(cpu) if cpu.isdigit() and int(cpu) else None,
         auto_mode=to_mapping(inner.get("nodeClassRef")).get("group") == _AUTO_MODE_GROUP,
         others=tuple(sorted({str(each.get("key")) for each in requirements} - _READ)),
+        weight=int(spec.get("weight") or 0),
     )
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from multiarch.facts.ami_families import AmiFamily
 from multiarch.facts.architectures import Architecture
-from multiarch.facts.taints import Taint
+from multiarch.facts.taints import Taint, keeps_pods_away
 from multiarch.nodes.model import CapacityType, NodeGroupKind
 from multiarch.stack.eks_cluster import EksCluster
 
@@ -82,7 +82,10 @@ class ObservedGroup:
 
 @dataclass(frozen=True, slots=True)
 class ObservedPool:
-    """A NodePool. ``architectures`` are those that its requirements allow; ``auto_mode``: EKS Auto Mode's."""
+    """A NodePool. ``architectures`` are those that its requirements allow; ``auto_mode``: EKS Auto Mode's.
+
+    ``others`` are keys of requirements that are not read. ``weight`` is 0 where none is written, as Karpenter counts.
+    """
 
     name: str
     architectures: tuple[Architecture, ...]
@@ -92,7 +95,12 @@ class ObservedPool:
     cpu_limit: int | None
     auto_mode: bool
     others: tuple[str, ...] = ()
-    """Keys of requirements that are not read."""
+    weight: int = 0
+
+    @property
+    def only_amd64(self) -> bool:
+        """Whether its nodes are amd64 and open to pods without a toleration."""
+        return self.architectures == (Architecture.AMD64,) and not keeps_pods_away(self.taints)
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,6 +109,7 @@ class InCluster:
 
     ``taints`` are those of Nodes by their architecture, each with the name of a node. ``karpenter_roles`` are IAM
     roles of EC2NodeClasses, ``prefix_delegation`` the setting of the DaemonSet ``aws-node``, None if there is none.
+    ``priorities_namespace`` is where the cluster autoscaler reads its priorities, empty if that is not known.
     """
 
     context: str
@@ -110,6 +119,7 @@ class InCluster:
     pools: tuple[ObservedPool, ...] = ()
     taints: Mapping[Architecture, Mapping[Taint, str]] = field(default_factory=dict)
     prefix_delegation: bool | None = None
+    priorities_namespace: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -118,8 +128,9 @@ class ObservedCluster(EksCluster):
 
     ``addons`` are versions by name. ``service_accounts`` have an IAM role by Pod Identity, ``NAMESPACE/NAME``.
     ``karpenter_roles`` are names of roles that Karpenter's nodes have, ``karpenter_nodes`` is their number. ``offered``
-    has the zones that offer each arm64 instance type that could be a counterpart. ``inside`` is None where the API
-    server was not read, and ``why_outside`` says why.
+    has the zones that offer each arm64 instance type that could be a counterpart. ``node_security_groups`` are those
+    that new nodes need in place of the cluster's own, None where the nodes have none in common. ``inside`` is None
+    where the API server was not read, and ``why_outside`` says why.
     """
 
     region: str
@@ -130,5 +141,6 @@ class ObservedCluster(EksCluster):
     karpenter_roles: tuple[str, ...] = ()
     karpenter_nodes: int = 0
     offered: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    node_security_groups: tuple[str, ...] | None = ()
     inside: InCluster | None = None
     why_outside: str = ""

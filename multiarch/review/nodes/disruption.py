@@ -10,6 +10,7 @@ from multiarch.review.model import Operation, StackChange, State
 from multiarch.review.nodes.installed import AUTOSCALER_RELEASES, RELEASE
 from multiarch.review.properties import list_changes, list_resources
 from multiarch.rules import REVIEW_RULES, Finding, Risk
+from multiarch.stack.engine_config import format_scalar
 
 DISRUPTION = REVIEW_RULES["change-disruption"]
 
@@ -74,7 +75,7 @@ def _describe(state: State | None, path: str) -> str:
         return ", ".join(f"{key} {each}" for key, each in sorted(value.items())) or "none"
     if isinstance(value, list):
         return "; ".join(_budget(each) for each in value if isinstance(each, Mapping)) or "none"
-    return str(value).lower() if isinstance(value, bool) else str(value)
+    return str(format_scalar(value))
 
 
 def _budget(budget: Mapping[str, object]) -> str:

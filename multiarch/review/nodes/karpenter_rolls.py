@@ -9,7 +9,7 @@ Sources: Karpenter, "Disruption", and ``pkg/apis/v1``: ``NodePool.Hash`` (karpen
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from multiarch.autoscaling.karpenter import build_node_pool
 from multiarch.facts.auto_mode import DEFAULT_GRACE_PERIOD
@@ -34,29 +34,58 @@ _NOT_HASHED = ("spec.ipPrefixCount", "spec.amiFamily")
 """Fields of an EC2NodeClass whose change replaces no node; all others are in its hash, or compared with the nodes."""
 
 
-def find_karpenter_rolls(change: StackChange) -> Iterator[Finding]:
-    """Yield findings in the order of the preview's steps."""
-    steps = change.preview.steps
+class PoolRoll(NamedTuple):
+    """A NodePool whose nodes are replaced. ``whole``: all of them, not only those that no longer fit.
+
+    ``pace`` says how many at a time, and when; ``reasons`` are the fields that differ, with short values.
+    """
+
+    name: str
+    whole: bool
+    pace: str
+    reasons: Sequence[str]
+
+
+class _ClassRoll(NamedTuple):
+    kind: str
+    name: str
+    reasons: Sequence[str]
+    urns: tuple[str, ...]
+
+
+def list_pool_rolls(change: StackChange) -> Iterator[PoolRoll]:
+    """Yield the NodePools of the steps whose nodes are replaced, once for each cause: their own, or their class's."""
     pools = _pools(change)
-    for step in list_resources(steps, NODE_CLASS, AUTO_MODE_CLASS, NODE_POOL):
-        if step.type == NODE_POOL:
-            yield from _pool(step)
-        elif step.operation in (Operation.UPDATE, Operation.REPLACE) and (
+    for step in list_resources(change.preview.steps, NODE_POOL):
+        hashed = _list_reasons(step, *_HASHED)
+        if step.operation is Operation.UPDATE and (reasons := hashed or _narrowed(step)):
+            yield PoolRoll(step.name, bool(hashed), _pace(_declared(step)), reasons)
+    for each in _list_class_rolls(change):
+        reasons = [f"{each.kind} {each.name}: {', '.join(each.reasons)}"]
+        for name, pool in _own_pools(each.name, pools).items():
+            yield PoolRoll(name, whole=True, pace=_pace(pool), reasons=reasons)
+
+
+def find_karpenter_rolls(change: StackChange) -> Iterator[Finding]:
+    """Yield findings about NodePools in the order of the preview's steps, then about their node classes."""
+    for step in list_resources(change.preview.steps, NODE_POOL):
+        yield from _pool(step)
+    pools = _pools(change)
+    yield from (_class_finding(each, pools) for each in _list_class_rolls(change))
+
+
+def _list_class_rolls(change: StackChange) -> Iterator[_ClassRoll]:
+    for step in list_resources(change.preview.steps, NODE_CLASS, AUTO_MODE_CLASS):
+        if step.operation in (Operation.UPDATE, Operation.REPLACE) and (
             reasons := _list_reasons(step, "spec", without=_NOT_HASHED)
         ):
             kind = "NodeClass" if step.type == AUTO_MODE_CLASS else "EC2NodeClass"
-            yield _class_finding(kind, step.name, reasons, pools, (step.urn,))
-    yield from _upgraded(change, pools)
-
-
-def _upgraded(change: StackChange, pools: Mapping[str, Properties]) -> Iterator[Finding]:
-    """Yield findings of an upgrade: an image alias then stands for another image, so that all nodes drift."""
+            yield _ClassRoll(kind, step.name, reasons, (step.urn,))
     upgrade = get_version_change(change)
-    if upgrade is None:
-        return
-    for name, alias in _aliases(change):
-        reason = f"Kubernetes {upgrade.before} → {upgrade.after}: {alias} stands for another image then"
-        yield _class_finding("EC2NodeClass", name, [reason], pools, upgrade.urns)
+    if upgrade is not None:  # an image alias then stands for another image, so that all nodes drift
+        for name, alias in _aliases(change):
+            reason = f"Kubernetes {upgrade.before} → {upgrade.after}: {alias} stands for another image then"
+            yield _ClassRoll("EC2NodeClass", name, [reason], upgrade.urns)
 
 
 def _aliases(change: StackChange) -> Iterator[tuple[str, str]]:
@@ -156,24 +185,24 @@ def _list_reasons(step: Step, *roots: str, without: Sequence[str] = ()) -> list[
     return [describe_change(step, field, field.rpartition(".")[2]) for field in fields]
 
 
-def _class_finding(
-    kind: str, name: str, reasons: Sequence[str], pools: Mapping[str, Properties], urns: tuple[str, ...]
-) -> Finding:
-    own = {
-        pool: each
-        for pool, each in pools.items()
-        if get_string_at(each, "spec.template.spec.nodeClassRef.name") == name
-    }
+def _class_finding(roll: _ClassRoll, pools: Mapping[str, Properties]) -> Finding:
+    own = _own_pools(roll.name, pools)
     paces = [f"{pool}: {_pace(each)}." for pool, each in sorted(own.items())]
     graces = sorted({_grace(each) for each in own.values()})
     return Finding(
         ROLL,
-        f"{kind} {name}",
-        f"{'Karpenter' if kind == 'EC2NodeClass' else 'EKS Auto Mode'} replaces all nodes of the NodePools with this "
-        f"{kind}, as their budgets allow.",
-        (f"Reason: {'; '.join(reasons)}.", _UNKNOWN, *paces, *graces),
-        urns,
+        f"{roll.kind} {roll.name}",
+        f"{'Karpenter' if roll.kind == 'EC2NodeClass' else 'EKS Auto Mode'} replaces all nodes of the NodePools with "
+        f"this {roll.kind}, as their budgets allow.",
+        (f"Reason: {'; '.join(roll.reasons)}.", _UNKNOWN, *paces, *graces),
+        roll.urns,
     )
+
+
+def _own_pools(name: str, pools: Mapping[str, Properties]) -> Mapping[str, Properties]:
+    """Return the NodePools with the node class ``name``."""
+    path = "spec.template.spec.nodeClassRef.name"
+    return {pool: each for pool, each in pools.items() if get_string_at(each, path) == name}
 
 
 def _pools(change: StackChange) -> Mapping[str, Properties]:

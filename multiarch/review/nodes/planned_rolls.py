@@ -6,20 +6,23 @@ The tables are those of ``docs/reference/changes.md``. Without a preview the num
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
+from multiarch.facts.architectures import Architecture
+from multiarch.facts.taints import keeps_pods_away
 from multiarch.nodes.model import BootstrapCase, NodeGroupKind, NodeGroupPlan
 from multiarch.review.nodes.group_ends import REMOVE, ROLL
 from multiarch.review.nodes.group_states import GroupChange, GroupKind
 from multiarch.rules import Finding
-from multiarch.stack.model import NewNetwork, Plan
+from multiarch.stack.model import ExistingClusterPlan, ExistingNetwork, Plan
 from multiarch.stack.roles import OF_NODES
 
 _ROWS: Sequence[tuple[str, Callable[[NodeGroupPlan], object]]] = (
+    ("kind", lambda group: group.kind),
     ("instanceTypes", lambda group: group.instance_types),
     ("capacityType", lambda group: group.capacity_type),
     ("amiType", lambda group: group.ami_type),
-    ("zones", lambda group: group.kind is NodeGroupKind.MANAGED and group.zones),
-    ("ami", lambda group: group.ami.id or group.ami.release),
+    ("ami", lambda group: group.ami.id or (group.case is BootstrapCase.EKS and group.ami.release)),
     ("diskSize", lambda group: group.disk_size),
     ("imdsHopLimit", lambda group: group.imds_hop_limit),
     ("maxPods", lambda group: (group.max_pods_written and group.max_pods, group.max_pods_written)),
@@ -27,29 +30,74 @@ _ROWS: Sequence[tuple[str, Callable[[NodeGroupPlan], object]]] = (
     ("kubelet", lambda group: group.kubelet.config),
     ("instanceStorePolicy", lambda group: group.instance_store),
     ("registryMirrors", lambda group: group.registry_mirrors),
-    # EKS sets these on running nodes, unless the user data does.
-    ("labels", lambda group: group.case is not BootstrapCase.EKS and group.labels),
-    ("taints", lambda group: group.case is not BootstrapCase.EKS and sorted(group.taints)),
+    ("labels", lambda group: group.labels),
+    ("taints", lambda group: sorted(group.taints)),
+    # The policies find arm64 nodes that any pod can use by this tag, which the launch template sets.
+    ("tag of untainted arm64 nodes", lambda group: group.architecture is Architecture.ARM64 and _is_open(group)),
 )
-_NO_NUMBER = "How many nodes, in which order and for how long, a preview says: the stack file does not."
+_REPLACING = frozenset({"kind", "instanceTypes", "capacityType"})
+"""What replaces a managed group; with an image that EKS chooses, ``amiType`` does too."""
+_IN_PLACE = frozenset({"labels", "taints"})
+"""What EKS sets on running nodes, unless the user data does."""
+_NO_NUMBER = "How many nodes, and for how long, a preview says: the stack file does not."
+_ALL_HEALTHY = 100
+"""The percentage with which an instance refresh takes one node at a time."""
+ALL_AT_ONCE = "all at the same time"
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedEnd:
+    """A node group of both plans whose nodes end: all with the group, if it is ``replaced``, or as the group rolls.
+
+    ``pace`` says how many end at a time; ``reasons`` are the keys that differ.
+    """
+
+    subject: str
+    replaced: bool
+    pace: str
+    reasons: tuple[str, ...]
+
+
+def list_planned_ends(old: Plan, new: Plan) -> Iterator[PlannedEnd]:
+    """Yield each node group of both plans whose nodes end, as the new plan orders them."""
+    before = {group.name: group for group in old.node_groups}
+    for group in new.node_groups:
+        was = before.get(group.name)
+        if was is None:
+            continue
+        managed = group.kind is NodeGroupKind.MANAGED
+        in_place = _IN_PLACE if was.case is group.case is BootstrapCase.EKS else frozenset()
+        own = [name for name, of in _ROWS if of(was) != of(group) and name not in in_place]
+        fixed = [*_of_cluster(old, new), *(_of_network(old, new, was, group) if managed else ())]
+        reasons = (*own, *fixed, *_of_stack(old, new, group))
+        by_image = was.case is not group.case or (group.case is BootstrapCase.EKS and "amiType" in own)
+        replaced = bool(fixed) or "kind" in own or (managed and (by_image or not _REPLACING.isdisjoint(own)))
+        if reasons:
+            subject = f"{GroupKind.MANAGED if managed else GroupKind.SELF_MANAGED} {group.name}"
+            yield PlannedEnd(subject, replaced, ALL_AT_ONCE if replaced else describe_pace(group), reasons)
+
+
+def describe_pace(group: NodeGroupPlan) -> str:
+    """Return how many nodes end at a time when the group rolls, by its ``updateStrategy``."""
+    if group.kind is NodeGroupKind.SELF_MANAGED:
+        healthy = group.min_healthy_percentage
+        return "1 at a time" if healthy == _ALL_HEALTHY else f"at least {healthy} % stay in service"
+    if group.update.max_unavailable_percentage is not None:
+        return f"{group.update.max_unavailable_percentage} % of them at a time"
+    return f"{group.update.max_unavailable} at a time"
 
 
 def find_planned_rolls(old: Plan, new: Plan) -> Iterator[Finding]:
     """Yield a finding for each group of both plans whose nodes are replaced."""
-    before = {group.name: group for group in old.node_groups}
-    for group in new.node_groups:
-        was = before.get(group.name)
-        # A group of another kind is a new one beside a removed one.
-        if was is None or was.kind is not group.kind:
-            continue
-        managed = group.kind is NodeGroupKind.MANAGED
-        reasons = [name for name, of in _ROWS if of(was) != of(group)]
-        # An Auto Scaling group takes new subnets for new nodes alone.
-        reasons += _of_network(old, new) if managed and was.zones == group.zones == () else []
-        reasons += _of_stack(old, new, group)
-        if reasons:
-            subject = f"{GroupKind.MANAGED if managed else GroupKind.SELF_MANAGED} {group.name}"
-            yield Finding(ROLL, subject, "Its nodes are replaced.", (f"Reason: {'; '.join(reasons)}.", _NO_NUMBER))
+    if moved := _explain_move(old, new):
+        for kind, names in _list_groups(new):
+            yield from (Finding(REMOVE, f"{kind} {name}", moved, (_NO_NUMBER,)) for name in names)
+        return
+    for each in list_planned_ends(old, new):
+        text = f"Its nodes are replaced, {each.pace}."
+        if each.replaced:
+            text = f"The group is replaced: new nodes start, and the old nodes end, {each.pace}."
+        yield Finding(ROLL, each.subject, text, (f"Reason: {'; '.join(each.reasons)}.", _NO_NUMBER))
 
 
 def find_planned_removals(groups: Iterable[GroupChange], renamed: Mapping[str, str]) -> Iterator[Finding]:
@@ -64,22 +112,58 @@ def find_planned_removals(groups: Iterable[GroupChange], renamed: Mapping[str, s
         yield Finding(rule, group.subject, "The group is deleted, and all of its nodes end.", (*details, _NO_NUMBER))
 
 
+def _is_open(group: NodeGroupPlan) -> bool:
+    return not keeps_pods_away(group.taints)
+
+
+def _of_cluster(old: Plan, new: Plan) -> Iterator[str]:
+    """Yield what makes every group another group."""
+    if old.region != new.region:
+        yield "aws:region"
+    if old.cluster.name != new.cluster.name:
+        yield "cluster.existing" if isinstance(new.cluster, ExistingClusterPlan) else "clusterName"
+
+
 def _of_stack(old: Plan, new: Plan, group: NodeGroupPlan) -> Iterator[str]:
     """Yield what all groups take from their stack."""
     if old.cluster.version != new.cluster.version and group.ami.id is None:
         yield f"kubernetesVersion {old.cluster.version} → {new.cluster.version}"
     if old.tags != new.tags:
         yield "tags"
+    if old.security_groups != new.security_groups:
+        yield "cluster.securityGroups"
     role = f"{group.kind}{OF_NODES}"
     if old.iam.roles.get(role, old.iam.path) != new.iam.roles.get(role, new.iam.path):
         yield "iam"
 
 
-def _of_network(old: Plan, new: Plan) -> list[str]:
-    """Return what gives groups other subnets."""
+def _explain_move(old: Plan, new: Plan) -> str:
+    """Return where nodes go to when a stack on an existing cluster names another one, empty if it does not."""
+    one, other = old.cluster, new.cluster
+    if one.name == other.name or not {type(one), type(other)} & {ExistingClusterPlan}:
+        return ""
+    return f"All of its nodes end in the cluster {one.name}, and start in the cluster {other.name}: cluster.existing."
+
+
+def _list_groups(plan: Plan) -> Iterator[tuple[str, list[str]]]:
+    for kind, of in ((GroupKind.MANAGED, NodeGroupKind.MANAGED), (GroupKind.SELF_MANAGED, NodeGroupKind.SELF_MANAGED)):
+        yield kind, [group.name for group in plan.node_groups if group.kind is of]
+    yield GroupKind.NODE_POOL, [pool.name for pool in plan.autoscaling.pools]
+
+
+def _of_network(old: Plan, new: Plan, was: NodeGroupPlan, group: NodeGroupPlan) -> Iterator[str]:
+    """Yield what gives a managed group other subnets. An Auto Scaling group takes new subnets for new nodes alone."""
     one, other = old.network, new.network
-    if not isinstance(one, NewNetwork) or not isinstance(other, NewNetwork):
-        return [] if one == other else ["network"]
-    names = one.zones and other.zones and one.zones != other.zones
-    zones = ["network.zones"] if one.zone_count != other.zone_count or names else []
-    return [*zones, *([] if one.cidr == other.cidr else ["network.cidr"])]
+    if isinstance(one, ExistingNetwork) and isinstance(other, ExistingNetwork):
+        if one.choose_subnets(was.zones) != other.choose_subnets(group.zones):
+            yield "cluster.subnets" if isinstance(new.cluster, ExistingClusterPlan) else "network.privateSubnets"
+    elif isinstance(one, ExistingNetwork) or isinstance(other, ExistingNetwork):
+        yield "network"
+    else:
+        if one.cidr != other.cidr:
+            yield "network.cidr"
+        names = one.zones and other.zones and one.zones != other.zones
+        if was.zones == group.zones == () and (one.zone_count != other.zone_count or names):
+            yield "network.zones"
+    if was.zones != group.zones:
+        yield "zones"

@@ -85,32 +85,20 @@ def _support(version: str, today: date) -> str:
     )
 
 
-_SETTINGS = (
-    ("upgradePolicy.supportType", "EXTENDED", "what EKS does at the end of standard support"),
-    ("zonalShiftConfig.enabled", False, "whether traffic can be moved away from an impaired zone"),
-    ("controlPlaneScalingConfig.tier", "standard", "how much load the control plane is sure to take, and its price"),
-)
-"""Settings of the cluster, EKS's defaults, and what they decide."""
-
-
 def find_control_plane(change: StackChange) -> Iterator[Finding]:
-    """Yield settings of the control plane that change while the cluster stays; with STANDARD, when EKS upgrades it."""
+    """Yield an upgrade policy that changes while the cluster stays; with STANDARD, when EKS upgrades the cluster."""
+    path, default = "upgradePolicy.supportType", "EXTENDED"
     for step in list_resources(change.preview.steps, CLUSTER):
-        if step.operation is not Operation.UPDATE:
+        old, new = get_before(step, path) or default, get_after(step, path)
+        # What is no longer declared stays as it is.
+        if step.operation is not Operation.UPDATE or new in {None, old}:
             continue
-        for path, default, effect in _SETTINGS:
-            old, new = get_before(step, path), get_after(step, path)
-            # What is no longer declared stays as it is.
-            if new is None or new == (default if old is None else old):
-                continue
-            key, version = path.partition(".")[0], get_after(step, "version")
-            details: tuple[str, ...] = ()
-            if new == "STANDARD" and isinstance(version, str):
-                details = (
-                    f"At its end EKS upgrades the cluster by itself; {version}: {_support(version, change.today)}.",
-                )
-            old, new = (str(default if each is None else each) for each in (old, new))
-            yield Finding(CONTROL_PLANE, "EKS cluster", f"{key} {old} → {new}: {effect}.", details, (step.urn,))
+        version = get_after(step, "version")
+        details: tuple[str, ...] = ()
+        if new == "STANDARD" and isinstance(version, str):
+            details = (f"At its end EKS upgrades the cluster by itself; {version}: {_support(version, change.today)}.",)
+        text = f"upgradePolicy {old} → {new}: what EKS does at the end of standard support."
+        yield Finding(CONTROL_PLANE, "EKS cluster", text, details, (step.urn,))
 
 
 def _minors(version: str) -> int:

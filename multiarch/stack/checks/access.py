@@ -58,15 +58,15 @@ def check_creator(spec: Access, creator: str, origin: Origin) -> Problem | None:
 
     EKS makes the creator an admin with an access entry of its own, and rejects a second one for the same principal.
     """
-    wanted = _principal(creator)
+    wanted = identify_principal(creator)
     for path, arn in spec.list_principals():
-        if _principal(arn) == wanted:
+        if identify_principal(arn) == wanted:
             message = f"{arn} runs Pulumi; whoever creates the cluster is its admin, and EKS rejects a second entry."
             return origin.problem("creator-in-access", path, message)
     return None
 
 
-def _principal(arn: str) -> tuple[str, str, str]:
+def identify_principal(arn: str) -> tuple[str, str, str]:
     """Return account, kind and name of a role or user, also of a role's session, whose ARN lacks the role's path.
 
     Within an account, names are unique whatever their path.

@@ -10,6 +10,7 @@ from multiarch.nodes.report import ProblemReport
 from multiarch.schema.autoscaling import Autoscaling
 from multiarch.schema.stack import StackSpec
 from multiarch.stack.checks.reach import check_reachable, check_role
+from multiarch.stack.origin import Origin
 
 # Neither registry has an endpoint in a VPC, nor has the price list; IAM has one in us-east-1 alone.
 _NEEDS_INTERNET: Mapping[str, str] = MappingProxyType(
@@ -51,7 +52,7 @@ def check_autoscaler_has_a_role(spec: StackSpec, report: ProblemReport) -> None:
         check_role("autoscaler-without-role", " and ".join(own), spec, report)
 
 
-def check_auto_mode(spec: StackSpec, report: ProblemReport) -> None:
+def check_auto_mode(spec: StackSpec, origin: Origin, report: ProblemReport) -> None:
     """Report settings that nodes of EKS Auto Mode do without, in a stack without other nodes.
 
     Its nodes bring pod and service networking, DNS, the EBS CSI driver and Pod Identity, and "prevent direct access to
@@ -66,10 +67,11 @@ def check_auto_mode(spec: StackSpec, report: ProblemReport) -> None:
         report("auto-mode-access", ("cluster", "authenticationMode"), message)
     if spec.node_groups or spec.multi_architecture_groups:
         return
-    for key in sorted(spec.addons.written) if spec.cluster is None else ():
+    for key in sorted(spec.addons.written - {"extra"}) if spec.cluster is None else ():
         report("auto-mode-addon", ("addons", key), f"{key} is not installed: nodes of EKS Auto Mode do without it.")
-    if spec.session.written:
-        # Not an error: Pulumi.yaml may have it for all stacks of an organisation.
+    place = origin.place(("session",))
+    # Pulumi.yaml may have it for all stacks of an organisation.
+    if spec.session.written and (place is None or place.file == origin.file):
         report("auto-mode-session", ("session",), "no effect: nodes of EKS Auto Mode allow neither SSM nor SSH.")
 
 

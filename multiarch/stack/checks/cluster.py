@@ -9,7 +9,7 @@ from types import MappingProxyType
 
 from multiarch.errors import KeyPath, UnknownFactError
 from multiarch.facts import kubernetes
-from multiarch.facts.addons import add_ons
+from multiarch.facts.addons import is_version
 from multiarch.nodes.report import ProblemReport
 from multiarch.schema.addons import Addons
 from multiarch.schema.charts import Charts
@@ -55,10 +55,9 @@ _STANDARD: Mapping[tuple[kubernetes.Tier, bool], tuple[str, str]] = MappingProxy
     }
 )
 """The same with ``upgradePolicy: STANDARD``. Source: EKS user guide, "Cluster upgrade policy"."""
-_KMS_KEY = re.compile(r"arn:(aws[a-z-]*):kms:([a-z0-9-]+):\d{12}:key/[\w-]+", re.ASCII)
+_KMS_KEY = r"arn:(aws[a-z-]*):kms:([a-z0-9-]+):[0-9]{12}:key/[A-Za-z0-9_-]+"
 # A host, perhaps with a port, and the path of repositories; no scheme but oci, no credentials, no slash at the end.
-_CHART_REGISTRY = re.compile(r"oci://[a-z0-9][a-z0-9.-]*(:\d+)?(/[a-z0-9]+([._-]+[a-z0-9]+)*)+", re.ASCII)
-_ADDON_VERSION = re.compile(r"v\d+\.\d+\.\d+-eksbuild\.\d+", re.ASCII)
+_CHART_REGISTRY = r"oci://[a-z0-9][a-z0-9.-]*(:[0-9]+)?(/[a-z0-9]+([._-]+[a-z0-9]+)*)+"
 
 
 def check_kubernetes(
@@ -97,19 +96,20 @@ def check_encryption(spec: StackSpec, report: ProblemReport) -> None:
         return
     if not encryption.enabled:
         report("key-without-encryption", path, "kmsKeyArn is given and encryption is off.")
-    elif not _KMS_KEY.fullmatch(encryption.kms_key_arn):
+    elif not re.fullmatch(_KMS_KEY, encryption.kms_key_arn):
         report("kms-key", path, f"{encryption.kms_key_arn!r} is not a KMS key ARN.")
 
 
 def check_addon_versions(spec: Addons, report: ProblemReport) -> None:
     """Report versions that are not written as EKS writes them."""
-    for row in add_ons().values():
+    for row in spec.list_rows():
         version = spec[row.name].version
-        if version is not None and not _ADDON_VERSION.fullmatch(version):
-            report("addon-version", ("addons", row.key, "version"), f"{version!r} is not an EKS add-on version.")
+        if version is not None and not is_version(version):
+            path = ("addons", *row.key.split("."), "version")
+            report("addon-version", path, f"{version!r} is not an EKS add-on version.")
 
 
 def check_chart_registry(charts: Charts, report: ProblemReport) -> None:
     """Report a registry from which no chart can be loaded. Its text, which may have a password, is not shown."""
-    if charts.registry is not None and not _CHART_REGISTRY.fullmatch(charts.registry):
+    if charts.registry is not None and not re.fullmatch(_CHART_REGISTRY, charts.registry):
         report("chart-registry", ("charts",), "registry is not written as oci://HOST/PATH.")

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from multiarch.autoscaling import image
 from multiarch.autoscaling.model import KarpenterPlan
 from multiarch.facts.addon_daemon_sets import list_daemons
-from multiarch.facts.addons import add_ons
 from multiarch.facts.ami_families import AmiFamily
 from multiarch.facts.drivers import explain_missing_driver
 from multiarch.nodes.model import NodeGroupKind, NodeGroupPlan
@@ -39,7 +38,8 @@ def check_drivers(
 
 def check_room_for_pods(addons: Addons, groups: Sequence[NodeGroupPlan], report: ProblemReport) -> None:
     """Reject nodes that the add-ons' own DaemonSets fill."""
-    daemons = [each.name for row in add_ons().values() if addons[row.name].enabled for each in list_daemons(row.name)]
+    rows = [row for row in addons.list_enabled() if row.is_known]
+    daemons = [each.name for row in rows for each in list_daemons(row.name)]
     for group in groups:
         if group.max_pods <= len(daemons):
             report(

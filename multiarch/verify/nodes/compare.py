@@ -55,7 +55,7 @@ def _differing(rows: Iterator[_Row]) -> Iterator[Finding]:
 def _find_membership(pair: NodePair, sources: NodeReadings) -> Iterator[Finding]:
     """Find a node that belongs to no group of the plan, and a Node without an instance that runs."""
     node, instance, name = pair.node, pair.instance, pair.group_name
-    if sources.planned is not None and pair.group is None and (name or instance):
+    if sources.planned is not None and not sources.others and pair.group is None and (name or instance):
         named = f"its group {name} is not in the stack" if name else "nothing says which group it belongs to"
         yield make_finding("unknown-group", f"{named}.")
     if node is None:

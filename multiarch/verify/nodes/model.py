@@ -102,7 +102,8 @@ class NodeReadings:
     ``planned`` None: no stack was given. ``on_node`` has a report, or the reason why there is none, by instance ID.
     ``boot`` says by instance ID why it did not join, as far as it is known. ``kubernetes_version`` is the control
     plane's minor, or empty. ``now`` is the time at which the instances were read; an instance that runs longer than
-    ``join_minutes`` without a Node counts as never joined. ``findings`` are about the cluster.
+    ``join_minutes`` without a Node counts as never joined. ``findings`` are about the cluster. ``others``: the cluster
+    was there before the stack, and has nodes that are not the stack's.
     """
 
     cluster: str
@@ -118,6 +119,7 @@ class NodeReadings:
     join_minutes: float = 10.0
     notes: tuple[str, ...] = ()
     findings: tuple[Finding, ...] = ()
+    others: bool = False
 
 
 @dataclass(frozen=True, slots=True)

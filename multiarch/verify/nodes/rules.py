@@ -62,6 +62,8 @@ _ROWS = (
     # The cluster's own autoscaler.
     warning("autoscaler-flags", "an installed cluster autoscaler without the flags that the stack needs",
             "Set the flags that `multiarch stack explain` shows where the autoscaler was installed."),
+    warning("pool-weight", "another NodePool, of amd64 nodes, that comes before the stack's arm64 NodePools",
+            "Give it a lower weight, or the stack's NodePool a higher one (`weight`)."),
 )
 # fmt: on
 RULES: Mapping[str, Rule] = MappingProxyType({row.name: row for row in _ROWS})

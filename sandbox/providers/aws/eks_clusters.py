@@ -19,9 +19,6 @@ _CLUSTER: Final = Api(
     live={"accessConfig": "accessConfig", "certificateAuthority": "certificateAuthority"},
 )
 
-_PLAIN: Final = ("upgradePolicy", "zonalShiftConfig", "controlPlaneScalingConfig")
-"""Inputs that EKS takes and shows as they are, and changes in a call for each."""
-
 
 def _create_cluster(call: Call) -> str:
     special = {
@@ -102,7 +99,7 @@ ROWS: Final = (
             "storageConfig",
             "encryptionConfig",
             "enabledClusterLogTypes",
-            *_PLAIN,
+            "upgradePolicy",
         ),
         outputs=(
             "accessConfig",
@@ -115,7 +112,6 @@ ROWS: Final = (
             "kubernetesNetworkConfig",
             "platformVersion",
             "status",
-            "controlPlaneScalingConfig",
             "storageConfig",
             "upgradePolicy",
             "version",
@@ -150,7 +146,7 @@ ROWS: Final = (
                     {"name": call.id, "deletionProtection": bool(call["deletionProtection"])},
                 ),
             ),
-            *(Update((each,), sends("eks", "update_cluster_config", {"name": "{id}"}, each)) for each in _PLAIN),
+            Update(("upgradePolicy",), sends("eks", "update_cluster_config", {"name": "{id}"}, "upgradePolicy")),
             Update(("encryptionConfig",), _update_encryption),
             Update(("computeConfig", "kubernetesNetworkConfig", "storageConfig"), _update_auto_mode),
         ),

@@ -95,8 +95,6 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
             "accessConfig",
             "accessConfig.authenticationMode",
             "computeConfig",
-            "controlPlaneScalingConfig",
-            "controlPlaneScalingConfig.*",
             "deletionProtection",
             "kubernetesNetworkConfig",
             "kubernetesNetworkConfig.*",

@@ -5,6 +5,7 @@ Source: pulumi-kubernetes, provider/pkg/provider/provider.go, Configure (cluster
 
 from __future__ import annotations
 
+import base64
 import os
 import sys
 from dataclasses import dataclass
@@ -61,25 +62,29 @@ def find_reach(settings: Record) -> Reach:
 def _find_fault(kubeconfig: str) -> str:
     try:
         config = yaml.safe_load(kubeconfig)
-        server = _find_server(config) if isinstance(config, dict) else ""
-    except (yaml.YAMLError, LookupError, TypeError) as error:
+        cluster = _find_cluster(config) if isinstance(config, dict) else {}
+        server = str(cluster.get("server", ""))
+        authority = base64.b64decode(cluster.get("certificate-authority-data", "")).decode() or None
+    except (yaml.YAMLError, LookupError, TypeError, ValueError) as error:
         return f"failed to parse kubeconfig data in `kubernetes:config:kubeconfig`- {error}"
     try:
         loopback_url(server, "the kubeconfig's server")
     except StandInError:  # nothing to request: the objects go to a folder
         return ""
-    return _request(f"{server}/version")
+    return _request(f"{server}/version", authority)
 
 
-def _find_server(config: dict[str, Any]) -> str:
+def _find_cluster(config: dict[str, Any]) -> dict[str, Any]:
     contexts = {each["name"]: each["context"]["cluster"] for each in config["contexts"]}
-    clusters = {each["name"]: each["cluster"]["server"] for each in config["clusters"]}
-    return str(clusters[contexts[config["current-context"]]])
+    clusters: dict[str, dict[str, Any]] = {each["name"]: each["cluster"] for each in config["clusters"]}
+    return clusters[contexts[config["current-context"]]]
 
 
-def _request(url: str) -> str:
+def _request(url: str, authority: str | None) -> str:
+    """Request a URL; ``authority`` is PEM, None for plain HTTP."""
     try:
-        status = urllib3.PoolManager().request("GET", url, timeout=_TIMEOUT, retries=False).status
+        pool = urllib3.PoolManager(ca_cert_data=authority)
+        status = pool.request("GET", url, timeout=_TIMEOUT, retries=False).status
     except urllib3.exceptions.HTTPError as error:
         reason = f'Get "{url}": {error}'
     else:

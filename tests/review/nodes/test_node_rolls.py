@@ -336,7 +336,12 @@ def test_without_a_preview_the_stack_files_say_which_groups_roll(words: dict[str
 
 @pytest.mark.parametrize(
     "words",
-    [{"arm64Taint": "none"}, group_words(maxSize=9), group_words(labels={"a": "b"}), {"logging": {"types": []}}],
+    [
+        {"arm64Taint": "arm=yes:NoSchedule"},
+        group_words(maxSize=9),
+        group_words(labels={"a": "b"}),
+        {"logging": {"types": []}},
+    ],
 )
 def test_without_a_preview_nothing_rolls_that_eks_changes_in_place(words: dict[str, Any]) -> None:
     assert list(node_rolls.find_node_rolls(change(plans=(plan(), plan(words))))) == []
@@ -369,7 +374,7 @@ def test_without_a_preview_the_plans_say_which_of_karpenters_nodes_drift() -> No
 
 def test_user_data_carries_labels_and_taints_of_self_managed_groups() -> None:
     own = group_words(kind="self-managed")
-    (found,) = node_rolls.find_node_rolls(change(plans=(plan(own), plan({**own, "arm64Taint": "none"}))))
+    (found,) = node_rolls.find_node_rolls(change(plans=(plan(own), plan({**own, "arm64Taint": "arm=yes:NoSchedule"}))))
     assert (found.subject, found.details[0]) == ("self-managed node group web-arm", "Reason: taints.")
 
 

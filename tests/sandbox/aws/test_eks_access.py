@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from botocore.exceptions import ClientError
 
-from multiarch.facts.addons import add_ons
+from sandbox.aws.addon_table import ADD_ONS
 from sandbox.aws.facts import CLUSTER_VERSIONS
 from tests.sandbox.served import Served
 
@@ -27,6 +27,7 @@ def eks(aws: Served) -> Any:  # noqa: ANN401 (botocore makes its clients at run 
         ({"addonName": "coredns", "addonVersion": "latest"}, "not supported"),
         ({"addonName": "kube-proxy", "addonVersion": "v1.30.1-eksbuild.1"}, "not supported"),
         ({"addonName": "coredns", "configurationValues": "{"}, "not in valid JSON"),
+        ({"addonName": "metrics-server", "configurationValues": '{"replica": 2}'}, "no key replica"),
     ],
 )
 def test_an_addon_that_eks_would_reject_is_rejected(eks: Any, settings: dict[str, Any], message: str) -> None:  # noqa: ANN401 (as above)
@@ -37,7 +38,7 @@ def test_an_addon_that_eks_would_reject_is_rejected(eks: Any, settings: dict[str
 def test_every_addon_has_versions_for_every_minor(aws: Served) -> None:
     for minor in CLUSTER_VERSIONS:
         addons = aws.client("eks").describe_addon_versions(kubernetesVersion=minor)["addons"]
-        assert [addon["addonName"] for addon in addons] == list(add_ons())
+        assert [addon["addonName"] for addon in addons] == list(ADD_ONS)
         for addon in addons:
             fits = [fit for version in addon["addonVersions"] for fit in version["compatibilities"]]
             assert {fit["clusterVersion"] for fit in fits} == {minor}
@@ -100,3 +101,7 @@ def test_an_addon_brings_and_takes_its_pod_identities(aws: Served, eks: Any) -> 
     assert len(eks.list_pod_identity_associations(clusterName="shop")["associations"]) == 1
     eks.delete_addon(clusterName="shop", addonName="aws-ebs-csi-driver")
     assert eks.list_pod_identity_associations(clusterName="shop")["associations"] == []
+    pods = [{"serviceAccount": "external-dns", "roleArn": aws.role("dns")}]
+    eks.create_addon(clusterName="shop", addonName="external-dns", podIdentityAssociations=pods)
+    (association,) = eks.list_pod_identity_associations(clusterName="shop")["associations"]
+    assert association["namespace"] == "external-dns"

@@ -45,7 +45,7 @@ def rules(world: object) -> set[str]:
 
 
 def test_each_rule_has_a_fault() -> None:
-    assert {*FAULTS, "autoscaler-flags"} == set(RULES)  # the last one is about no node: test_autoscaler.py
+    assert {*FAULTS, "autoscaler-flags", "pool-weight"} == set(RULES)  # the last two: test_autoscaler.py
 
 
 @pytest.mark.parametrize("architecture", Architecture)
@@ -67,6 +67,12 @@ def test_each_fault_is_found_by_its_rule(rule: str, architecture: Architecture) 
     assert found[rule].text.endswith(".")
     assert found[rule].hint
     assert found[rule].rule.severity is RULES[rule].severity
+
+
+def test_on_a_cluster_that_was_there_before_the_stack_nodes_of_other_groups_are_no_finding() -> None:
+    read = sources(FAULTS["unknown-group"](healthy(Architecture.AMD64)))
+    assert [each.rule.name for each in compare_sources(read).rows[0].findings] == ["unknown-group"]
+    assert not compare_sources(replace(read, others=True)).rows[0].findings
 
 
 @given(

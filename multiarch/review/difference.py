@@ -1,0 +1,48 @@
+"""What an edit of a stack file will do, before there is a preview: to each group's nodes, and to the rest."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from multiarch.review.acknowledged import AcknowledgedRule
+from multiarch.review.digest import build_digest
+from multiarch.review.model import StackChange
+from multiarch.review.nodes.group_ends import REMOVE, ROLL
+from multiarch.review.nodes.outcomes import ENDING, NodeOutcome, list_node_outcomes
+from multiarch.review.planned import with_planned_steps
+from multiarch.review.stack_files import NO_PREVIEW, list_changed_keys
+from multiarch.rules import Finding
+
+_OF_NODES = frozenset({ROLL, REMOVE, NO_PREVIEW})
+
+
+@dataclass(frozen=True, slots=True)
+class StackDifference:
+    """The stack file before and after, in words.
+
+    ``nodes`` has every node group and NodePool of either side; ``keys`` a line for each key that differs; ``findings``
+    what a review finds beside the nodes, worst first.
+    """
+
+    stack: str
+    nodes: tuple[NodeOutcome, ...]
+    keys: tuple[str, ...]
+    findings: tuple[Finding, ...]
+    acknowledged: tuple[AcknowledgedRule, ...]
+
+    @property
+    def ends_nodes(self) -> bool:
+        """Whether running nodes end."""
+        return any(each.outcome in ENDING for each in self.nodes)
+
+
+def compare_stack(change: StackChange) -> StackDifference:
+    """Say what a change without a preview does; both of its plans are known, or the new one of a new stack."""
+    (review,) = build_digest([change]).stacks
+    return StackDifference(
+        review.name,
+        tuple(list_node_outcomes(with_planned_steps(change))),
+        tuple(list_changed_keys(change)),
+        tuple(entry.finding for entry in review.entries if entry.finding.rule not in _OF_NODES),
+        review.acknowledged,
+    )

@@ -1,0 +1,122 @@
+"""What a change of the stack file does to each node group and NodePool: its nodes stay, roll, are replaced, or end.
+
+The judgement is that of :mod:`planned_rolls` and :mod:`karpenter_rolls`, from the plans alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+from multiarch.nodes.model import BootstrapCase, NodeGroupKind
+from multiarch.review.model import Operation, StackChange
+from multiarch.review.nodes.group_states import GroupChange, GroupKind, list_group_changes
+from multiarch.review.nodes.karpenter_rolls import list_pool_rolls
+from multiarch.review.nodes.planned_rolls import ALL_AT_ONCE, list_planned_ends
+from multiarch.review.nodes.renames import list_renamings
+from multiarch.review.planned import CLUSTER, VPC
+from multiarch.review.properties import list_resources
+from multiarch.stack.model import Plan
+
+
+class Outcome(StrEnum):
+    """What happens to the nodes of a group."""
+
+    STAYS = "stays"
+    ROLLS = "rolls"
+    REPLACED = "replaced"
+    DELETED = "deleted"
+    NEW = "new"
+
+
+ENDING = frozenset({Outcome.ROLLS, Outcome.REPLACED, Outcome.DELETED})
+"""Outcomes in which running nodes end."""
+
+
+@dataclass(frozen=True, slots=True)
+class NodeOutcome:
+    """One node group or NodePool. ``pace`` says how many nodes end at a time, empty if none does.
+
+    ``reasons`` are the keys or fields that differ; of a group that stays, what may end its nodes nevertheless.
+    """
+
+    kind: GroupKind
+    name: str
+    outcome: Outcome
+    pace: str = ""
+    reasons: tuple[str, ...] = ()
+
+    @property
+    def subject(self) -> str:
+        """``node group web``."""
+        return f"{self.kind} {self.name}"
+
+
+def list_node_outcomes(change: StackChange) -> Iterator[NodeOutcome]:
+    """Yield the outcome of every node group and NodePool, node groups first, by name.
+
+    ``change`` has a step for each resource that the plans declare (:func:`multiarch.review.planned.with_planned_steps`)
+    and both plans, or the new one alone for a new stack.
+    """
+    groups, plans = list_group_changes(change), change.plans
+    if plans is None:
+        new = change.after.plan if change.after else None
+        yield from _list_new(new) if new else ()
+        return
+    fixed = _list_replaced_bases(change)
+    ends = {each.subject: each for each in list_planned_ends(*plans)}
+    rolls = _list_rolls(change)
+    renamed = {each.old.subject: each.what for each in list_renamings(groups)}
+    looked_up = {
+        group.name for group in plans[1].node_groups if group.case is BootstrapCase.SELF_MANAGED and not group.ami.id
+    }
+    for group in groups:
+        end = ends.get(group.subject)
+        if group.before is None:
+            yield _of(group, Outcome.NEW)
+        elif group.after is None:
+            successor = renamed.get(group.subject)
+            yield _of(group, Outcome.DELETED, ALL_AT_ONCE, [successor] if successor else ())
+        elif fixed:
+            yield _of(group, Outcome.REPLACED, ALL_AT_ONCE, fixed)
+        elif end:
+            yield _of(group, Outcome.REPLACED if end.replaced else Outcome.ROLLS, end.pace, end.reasons)
+        elif group.name in rolls and group.kind is GroupKind.NODE_POOL:
+            yield _of(group, Outcome.ROLLS, *rolls[group.name])
+        elif group.name in looked_up and group.kind is GroupKind.SELF_MANAGED:
+            why = "unless AWS has released another image: without ami.id it is looked up at every run"
+            yield _of(group, Outcome.STAYS, "", [why])
+        else:
+            yield _of(group, Outcome.STAYS)
+
+
+def _of(group: GroupChange, outcome: Outcome, pace: str = "", reasons: Sequence[str] = ()) -> NodeOutcome:
+    return NodeOutcome(group.kind, group.name, outcome, pace, tuple(reasons))
+
+
+def _list_new(plan: Plan) -> Iterator[NodeOutcome]:
+    for group in plan.node_groups:
+        managed = group.kind is NodeGroupKind.MANAGED
+        yield NodeOutcome(GroupKind.MANAGED if managed else GroupKind.SELF_MANAGED, group.name, Outcome.NEW)
+    for pool in plan.autoscaling.pools:
+        yield NodeOutcome(GroupKind.NODE_POOL, pool.name, Outcome.NEW)
+
+
+def _list_replaced_bases(change: StackChange) -> list[str]:
+    """Return why the cluster or its network is not the same afterwards, with which every node ends."""
+    return [
+        f"{'the cluster' if step.type == CLUSTER else 'the VPC'} is {step.operation}d"
+        + (f" ({', '.join(step.causes)})" if step.causes else "")
+        for step in list_resources(change.preview.steps, CLUSTER, VPC)
+        if step.operation in (Operation.REPLACE, Operation.DELETE)
+    ]
+
+
+def _list_rolls(change: StackChange) -> Mapping[str, tuple[str, tuple[str, ...]]]:
+    """Return the pace and the reasons of each NodePool whose nodes are replaced."""
+    found: dict[str, tuple[str, tuple[str, ...]]] = {}
+    for roll in list_pool_rolls(change):
+        reasons = roll.reasons if roll.whole else [f"nodes that no longer fit: {'; '.join(roll.reasons)}"]
+        found[roll.name] = (roll.pace, (*found.get(roll.name, ("", ()))[1], *reasons))
+    return found

@@ -1,0 +1,154 @@
+"""The plan of add-ons that a stack names in ``addons.extra``: their configuration, and the role of their pods."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from multiarch.autoscaling.iam import format_policy
+from multiarch.errors import KeyPath, MultiarchError
+from multiarch.facts.addons import AddOn, Component, add_ons, is_before, set_value
+from multiarch.facts.extra_addons import find_extra
+from multiarch.facts.taints import Taint
+from multiarch.facts.tolerations import Toleration, make_toleration
+from multiarch.manifests.values import ManifestError, ObjectReference, Value
+from multiarch.nodes.report import ProblemReport
+from multiarch.scheduling.tolerations import find_untolerated, read_tolerations
+from multiarch.schema.addons import Addons, ExtraAddon, PolicyStatement
+from multiarch.stack.addon_schemas import find_faults
+from multiarch.stack.model import AddonPlan
+
+_POLICY = re.compile(r"arn:aws[a-z-]*:iam::(aws|[0-9]{12}):policy/[\w+=,.@/-]+", re.ASCII)
+# An action of every service is "*"; who wants that attaches AdministratorAccess, which shows in reviews.
+_ACTION = re.compile(r"[a-z0-9-]+:[A-Za-z0-9*?]+", re.ASCII)
+_RESOURCE = re.compile(r"\*|arn:[^:]+:[^:]+:.+", re.ASCII)
+
+
+def plan_extra_addons(
+    spec: Addons, schemas: Mapping[str, Any], arm64_taint: Taint | None, report: ProblemReport, *, pinning: bool
+) -> Iterator[AddonPlan]:
+    """Plan the enabled add-ons of ``addons.extra``, in the order of their names.
+
+    ``schemas`` are AWS's, of the versions that are written. With ``pinning``, what a pin is about to write may be
+    missing.
+    """
+    for name, settings in sorted(spec.extra.items()):
+        path = ("addons", "extra", name)
+        if own := add_ons().get(name):
+            report("addon-own-key", path, f"{name} is {own.key} here.", hint=f"Write addons.{own.key} instead.")
+        elif settings.enabled:
+            planned = _plan(find_extra(name), settings, arm64_taint, report, pinning=pinning)
+            _check_configuration(planned, settings, schemas, report)
+            yield planned
+
+
+def find_tolerations(component: Component, values: Mapping[str, Any]) -> tuple[Toleration, ...]:
+    """Return the tolerations of a component: those in its add-on's configuration values, or the add-on's own.
+
+    Also the latter where the values are no tolerations, which :func:`plan_extra_addons` reports.
+    """
+    try:
+        written = _at(component, values)
+        return component.default_tolerations if written.missing else read_tolerations(written)
+    except ManifestError:
+        return component.default_tolerations
+
+
+def _at(component: Component, values: Mapping[str, Any]) -> Value:
+    return Value(values, ObjectReference(1)).at(component.path)
+
+
+def _plan(
+    row: AddOn, settings: ExtraAddon, arm64_taint: Taint | None, report: ProblemReport, *, pinning: bool
+) -> AddonPlan:
+    path = ("addons", "extra", row.name)
+    values = _configure(row, settings.configuration_values, arm64_taint, report)
+    policies = row.managed_policies if settings.policies is None else tuple(settings.policies)
+    account, namespace = settings.service_account or row.service_account, settings.namespace or row.namespace
+    has_role = bool(policies or settings.statements)
+    if settings.before_nodes and any(not each.daemon for each in row.components):
+        message = f"{row.name} has pods that wait for a node: it would not become healthy."
+        report("addon-before-nodes", (*path, "beforeNodes"), message)
+    if has_role and not (account and namespace) and not pinning:
+        message = f"the service account and the namespace of {row.name}, which its role is for, are unknown."
+        report("addon-service-account", path, message)
+    if has_role and row.pod_identity_since and is_before(settings.version, row.pod_identity_since):
+        first = ".".join(map(str, row.pod_identity_since))
+        report("addon-pod-identity", (*path, "version"), f"{row.name} takes a role by Pod Identity from v{first} on.")
+    if not has_role and settings.policies is None and account:
+        report("addon-without-policies", path, f"{row.name} gets no IAM role, and has no permissions in AWS.")
+    _check_policies(settings, path, report)
+    return AddonPlan(
+        name=row.name,
+        version=settings.version,
+        configuration=json.dumps(values, sort_keys=True) if values else "",
+        before_nodes=settings.before_nodes,
+        service_account=account if has_role and namespace else None,
+        policies=policies,
+        policy=_write_policy(settings.statements),
+        namespace=namespace,
+        extra=True,
+    )
+
+
+def _configure(
+    row: AddOn, written: Mapping[str, Any], arm64_taint: Taint | None, report: ProblemReport
+) -> Mapping[str, Any]:
+    """Return configuration values with which every component tolerates the taint, as far as that is known."""
+    values = written
+    for component in row.components:
+        path = ("addons", "extra", row.name, "configurationValues", *component.path)
+        try:
+            found = _at(component, written)
+            own = component.default_tolerations if found.missing else read_tolerations(found)
+        except ManifestError as error:
+            report("addon-configuration", path, f"{error.message.partition(': ')[2]}", hint=error.hint)
+            continue
+        lasting = [each for each in own if each.seconds is None]
+        if arm64_taint and not component.by_hand and find_untolerated(lasting, [arm64_taint]):
+            tolerations = [each.as_dict() for each in (*own, make_toleration(arm64_taint))]
+            values = set_value(values, component.path, tolerations)
+    return values
+
+
+def _check_configuration(
+    planned: AddonPlan, settings: ExtraAddon, schemas: Mapping[str, Any], report: ProblemReport
+) -> None:
+    path: KeyPath = ("addons", "extra", planned.name, "configurationValues")
+    if planned.name not in schemas:
+        if settings.configuration_values:
+            why = f"AWS's schema of {planned.version} was not fetched" if planned.version else "no version is written"
+            report("addon-not-checked", path, f"the values are not checked before EKS does: {why}.")
+        return
+    try:
+        for place, message, hint in find_faults(schemas[planned.name], json.loads(planned.configuration or "{}")):
+            report("addon-configuration", (*path, *place), message, hint=hint)
+    except MultiarchError as error:
+        report("addon-schema", path, error.message, hint=error.hint)
+
+
+def _check_policies(settings: ExtraAddon, path: KeyPath, report: ProblemReport) -> None:
+    for index, arn in enumerate(settings.policies or ()):
+        if not _POLICY.fullmatch(arn):
+            message = f"{arn!r} is not the ARN of an IAM policy."
+            report("addon-policy", (*path, "policies", index), message)
+    for index, statement in enumerate(settings.statements):
+        forms = (("actions", _ACTION, statement.actions), ("resources", _RESOURCE, statement.resources))
+        for key, form, texts in forms:
+            for number, text in enumerate(texts):
+                if not form.fullmatch(text):
+                    message = f"{text!r} is not {'an action' if key == 'actions' else 'an ARN'} of AWS."
+                    report("addon-policy", (*path, "statements", index, key, number), message)
+
+
+def _write_policy(statements: list[PolicyStatement]) -> str:
+    if not statements:
+        return ""
+    rows = [
+        {"Effect": "Allow", "Action": each.actions, "Resource": each.resources}
+        | ({"Condition": each.conditions} if each.conditions else {})
+        for each in statements
+    ]
+    return format_policy({"Version": "2012-10-17", "Statement": rows})
