@@ -78,7 +78,8 @@ def test_existing_roles_are_used_and_left_as_they_are() -> None:
     (entry,) = found.all(declared.ACCESS_ENTRY)
     assert entry.inputs["principalArn"] == roles["karpenter-nodes"]
     (node_class,) = found.all("kubernetes:karpenter.k8s.aws/v1:EC2NodeClass")
-    assert node_class.inputs["spec"]["role"] == "karpenter-nodes-role"
+    spec: Any = node_class.inputs["spec"]
+    assert spec["role"] == "karpenter-nodes-role"
     (association,) = found.all("aws:eks/podIdentityAssociation:PodIdentityAssociation")
     assert association.inputs["roleArn"] == roles["karpenter"]
     of_dns: Any = found.inputs(declared.ADDON, "external-dns")["podIdentityAssociations"]

@@ -34,6 +34,8 @@ ADDED = {
     "metrics-server": "",
 }
 """What the example adds, and whose role it is."""
+PLATFORM_ROLE = "platform-eks"
+"""The control plane's role, which exists before the stack."""
 AUTO_MODE = "  multiarch-eks:autoscaling: {use: auto-mode, autoMode: {nodePools: {general: {cpuLimit: 64}}}}\n"
 
 
@@ -83,6 +85,8 @@ def test_a_new_stack_is_valid_renders_comes_up_can_be_pinned_and_goes_down(world
     check_auto_mode(world, text)
     check_pools_beside_it(world)
 
+    # The stack leaves alone what was there before it.
+    world.aws(IN_A_VPC).client("iam").delete_role(RoleName=PLATFORM_ROLE)
     assert "nothing is left" in world.sandbox("down").stderr
     assert world.processes() == {}
 
@@ -92,7 +96,7 @@ def check_auto_mode(world: World, text: str) -> None:
     text, changes = re.subn(r"  multiarch-eks:(nodeGroups|charts|autoscaling):\n(?:    .*\n)+", "", text)
     assert changes == 3
     iam = world.aws(IN_A_VPC).client("iam")
-    given = iam.create_role(RoleName="platform-eks", Path="/platform/", AssumeRolePolicyDocument="{}")["Role"]["Arn"]
+    given = iam.create_role(RoleName=PLATFORM_ROLE, Path="/platform/", AssumeRolePolicyDocument="{}")["Role"]["Arn"]
     text = text.replace("    path: /teams/ledger/\n", f"    path: /teams/ledger/\n    roles: {{cluster: '{given}'}}\n")
     world.stack_file(IN_A_VPC).write_text(f"{text}{AUTO_MODE}", encoding="utf-8")
     world.sandbox("up", IN_A_VPC)
