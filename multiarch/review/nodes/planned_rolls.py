@@ -68,7 +68,8 @@ def list_planned_ends(old: Plan, new: Plan) -> Iterator[PlannedEnd]:
         managed = group.kind is NodeGroupKind.MANAGED
         in_place = _IN_PLACE if was.case is group.case is BootstrapCase.EKS else frozenset()
         own = [name for name, of in _ROWS if of(was) != of(group) and name not in in_place]
-        fixed = [*_of_cluster(old, new), *(_of_network(old, new, was, group) if managed else ())]
+        of_managed = (*_of_network(old, new, was, group), *_of_role(old, new, group)) if managed else ()
+        fixed = [*_of_cluster(old, new), *of_managed]
         reasons = (*own, *fixed, *_of_stack(old, new, group))
         by_image = was.case is not group.case or (group.case is BootstrapCase.EKS and "amiType" in own)
         replaced = bool(fixed) or "kind" in own or (managed and (by_image or not _REPLACING.isdisjoint(own)))
@@ -132,6 +133,13 @@ def _of_stack(old: Plan, new: Plan, group: NodeGroupPlan) -> Iterator[str]:
         yield "tags"
     if old.security_groups != new.security_groups:
         yield "cluster.securityGroups"
+    # The instance profile has the path, and takes another role in place.
+    if group.kind is NodeGroupKind.SELF_MANAGED and old.iam.path != new.iam.path:
+        yield "iam.path"
+
+
+def _of_role(old: Plan, new: Plan, group: NodeGroupPlan) -> Iterator[str]:
+    """Yield what gives a managed group another role."""
     role = f"{group.kind}{OF_NODES}"
     if old.iam.roles.get(role, old.iam.path) != new.iam.roles.get(role, new.iam.path):
         yield "iam"

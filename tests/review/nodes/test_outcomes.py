@@ -27,6 +27,7 @@ STAYS, ROLLS, REPLACED, DELETED, NEW = (
     Outcome.NEW,
 )
 IMAGE, OTHER_IMAGE = {"id": "ami-0123456789abcdef0"}, {"id": "ami-0fedcba9876543210"}
+ROLES = {f"{kind}-nodes": f"arn:aws:iam::111122223333:role/{kind}" for kind in ("managed", "self-managed")}
 ZONES = {"network": {"zones": ["eu-west-1a", "eu-west-1b"]}}
 BASE: Mapping[str, Any] = {
     **ZONES,
@@ -38,7 +39,16 @@ BASE: Mapping[str, Any] = {
     },
 }
 _ROLLING = {"userData", "imageId", "blockDeviceMappings", "metadataOptions", "tagSpecifications", "vpcSecurityGroupIds"}
-_FORCED = {"amiType", "capacityType", "clusterName", "instanceTypes", "namePrefix", "nodeGroupNamePrefix", "subnetIds"}
+_FORCED = {
+    "amiType",
+    "capacityType",
+    "clusterName",
+    "instanceTypes",
+    "namePrefix",
+    "nodeGroupNamePrefix",
+    "nodeRoleArn",
+    "subnetIds",
+}
 """Inputs of node groups that replace them. Sources: terraform-provider-aws, ``node_group.go`` and ``group.go``."""
 
 
@@ -95,6 +105,7 @@ def declared(old: World, new: World, name: str) -> Outcome:
         (each(instanceTypes=["c7g.large"]), REPLACED, REPLACED, ROLLS),
         (each(capacityType="spot"), REPLACED, REPLACED, ROLLS),
         (each(amiFamily="Bottlerocket"), REPLACED, ROLLS, ROLLS),
+        ({"iam": {"roles": ROLES}}, REPLACED, REPLACED, STAYS),
         (each(zones=["eu-west-1a"]), REPLACED, REPLACED, STAYS),
         ({"network": {"zones": ["eu-west-1a", "eu-west-1b", "eu-west-1c"]}}, REPLACED, REPLACED, STAYS),
         (each(kind="self-managed"), REPLACED, REPLACED, STAYS),
