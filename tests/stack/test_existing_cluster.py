@@ -85,7 +85,9 @@ CASES: list[tuple[str, dict[str, Any], str, str, Severity]] = [
                 nodeGroups={"web": {"minSize": 2}},
                 autoscaling={"use": "karpenter", "karpenter": {"controllerGroup": "web"}}),
      "autoscaling.use", "nodes of Karpenter", WARNING),
-    ("not-drained", on_cluster(nodeGroups=OWN), "nodeGroups.web", "is not known", WARNING),
+    ("not-drained", on_cluster(nodeGroups=OWN), "nodeGroups.web", "is not known. Use managed groups", WARNING),
+    ("termination-handler", on_cluster(nodeGroups=OWN, nodeTerminationHandler=True), "nodeTerminationHandler",
+     "the self-managed nodes of others in shop", ERROR),
     *(
         ("autoscaler-of-all-groups", on_cluster(autoscaling=words), f"autoscaling.{key}", "of others too", ERROR)
         for key, words in (
@@ -250,6 +252,7 @@ THERE = EksCluster(
         ({"": PUBLIC, A: PRIVATE}, {"eu-west-1a": (A,)}),
         # No default route, or no table that may be seen: it can't be told.
         ({A: ISOLATED}, {}),
+        ({A: [{**PRIVATE[0], "State": "blackhole"}], B: [{**PRIVATE[0], "State": "active"}]}, {"eu-west-1b": (B,)}),
     ],
 )
 def test_private_subnets_are_those_whose_default_route_avoids_internet_gateways(
