@@ -240,8 +240,8 @@ class PlatformArgs(TypedDict):
     """
     nodeTerminationHandler: NotRequired[bool]
     """Drain nodes of self-managed groups before they end, with the AWS Node Termination Handler; needs a way to the
-    Kubernetes API when Pulumi runs. Default: on where there are such groups, Pulumi can reach that API, and nodes
-    have a route to the registry of its image.
+    Kubernetes API when Pulumi runs. Not on an existing cluster, where it would drain nodes of others. Default: on
+    where there are such groups, Pulumi can reach that API, and nodes have a route to the registry of its image.
     """
 
 class AccessEntrySettings(TypedDict):

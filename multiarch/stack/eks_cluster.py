@@ -117,8 +117,8 @@ def read_private_subnets(
 ) -> Mapping[str, tuple[str, ...]]:
     """Return private ones of a VPC's subnets by zone: their default route goes elsewhere than to an internet gateway.
 
-    A subnet without a default route is omitted: whether its nodes reach AWS by endpoints can't be told. Source: VPC
-    user guide, "Subnet route tables" (a subnet without a table of its own has the VPC's main one).
+    A subnet without an active default route is omitted: whether its nodes reach AWS by endpoints can't be told. Source:
+    VPC user guide, "Subnet route tables" (a subnet without a table of its own has the VPC's main one).
     """
     by = [{"Name": "vpc-id", "Values": [vpc_id]}]
     pages = ec2.get_paginator("describe_route_tables").paginate(Filters=by)
@@ -159,5 +159,7 @@ def find_security_groups(cluster: EksCluster, nodes: Iterable[Mapping[str, Any]]
 
 
 def _is_private(routes: Sequence[Mapping[str, Any]]) -> bool:
-    default = [each for each in routes if each.get("DestinationCidrBlock") == _ANYWHERE]
+    # A route to a NAT gateway that was deleted stays, as a blackhole.
+    active = (each for each in routes if each.get("State", "active") == "active")
+    default = [each for each in active if each.get("DestinationCidrBlock") == _ANYWHERE]
     return bool(default) and not any(str(each.get("GatewayId", "")).startswith("igw-") for each in default)

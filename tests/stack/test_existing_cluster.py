@@ -29,6 +29,15 @@ CLUSTER: Mapping[str, Any] = {
     },
 }
 KARPENTER: Mapping[str, Any] = {"use": "karpenter", "karpenter": {"installed": True, "nodeRole": "nodes"}}
+ON_KARPENTER: Mapping[str, Any] = merged(
+    CLUSTER,
+    {
+        "cluster": {"podIdentityAgent": True},
+        "nodeGroups": {"web": {"minSize": 2}},
+        "autoscaling": {"use": "karpenter", "karpenter": {"controllerGroup": "web"}},
+    },
+)
+"""Karpenter that the stack installs."""
 NO_GROUPS: dict[str, Any] = {"nodeGroups": {"web": None, "web-arm": None}}
 OWN: Mapping[str, Any] = {"web": {"kind": "self-managed"}}
 
@@ -81,8 +90,17 @@ CASES: list[tuple[str, dict[str, Any], str, str, Severity]] = [
                 nodeGroups={"web": {"minSize": 2}},
                 autoscaling={"use": "karpenter", "karpenter": {"controllerGroup": "web"}}),
      "autoscaling.use", "nodes of Karpenter", WARNING),
-    ("not-drained", on_cluster(nodeGroups=OWN), "nodeGroups.web", "is not known", WARNING),
-    ("autoscaler-without-role", on_cluster(autoscaling={"use": "cluster-autoscaler"}), "cluster.podIdentityAgent",
+    ("not-drained", on_cluster(nodeGroups=OWN), "nodeGroups.web", "is not known. Use managed groups", WARNING),
+    ("termination-handler", on_cluster(nodeGroups=OWN, nodeTerminationHandler=True), "nodeTerminationHandler",
+     "the self-managed nodes of others in shop", ERROR),
+    *(
+        ("autoscaler-of-all-groups", on_cluster(autoscaling=words), f"autoscaling.{key}", "of others too", ERROR)
+        for key, words in (
+            ("use", {"use": "cluster-autoscaler"}),
+            ("migrateFrom", {**KARPENTER, "migrateFrom": "cluster-autoscaler"}),
+        )
+    ),
+    ("autoscaler-without-role", on_cluster(autoscaling={"use": "karpenter"}), "cluster.podIdentityAgent",
      "no Pod Identity agent", ERROR),
     ("nothing-installed", {"autoscaling": {"use": "cluster-autoscaler", "clusterAutoscaler": {"installed": True}}},
      "autoscaling.clusterAutoscaler.installed", "is new", ERROR),
@@ -156,9 +174,7 @@ def test_an_installed_karpenter_needs_no_node_group_and_gets_a_class_of_the_stac
     assert (karpenter.node_class.name, karpenter.node_class.role) == ("shop-dev", "nodes")
     assert {pool.node_class for pool in karpenter.pools} == {"shop-dev"}
     assert made.autoscaling.own == frozenset()
-    assert plan(
-        on_cluster(cluster={"podIdentityAgent": True}, autoscaling={"use": "cluster-autoscaler"})
-    ).autoscaling.own == {Autoscaler.CLUSTER_AUTOSCALER}
+    assert plan(ON_KARPENTER).autoscaling.own == {Autoscaler.KARPENTER}
 
 
 class _NotFoundError(Exception):
@@ -241,6 +257,7 @@ THERE = EksCluster(
         ({"": PUBLIC, A: PRIVATE}, {"eu-west-1a": (A,)}),
         # No default route, or no table that may be seen: it can't be told.
         ({A: ISOLATED}, {}),
+        ({A: [{**PRIVATE[0], "State": "blackhole"}], B: [{**PRIVATE[0], "State": "active"}]}, {"eu-west-1b": (B,)}),
     ],
 )
 def test_private_subnets_are_those_whose_default_route_avoids_internet_gateways(
