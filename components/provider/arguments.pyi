@@ -226,8 +226,8 @@ class PlatformArgs(TypedDict):
     multiArchitectureGroups: NotRequired[dict[str, MultiArchitectureGroupSettings]]
     """Pairs of node groups whose pods may use either architecture, by name."""
     registryMirrors: NotRequired[dict[str, list[str]]]
-    """Mirrors that containerd tries before a registry, on all nodes: https URLs by the registry's host. They are used
-    without credentials.
+    """Mirrors that containerd tries before a registry, on all nodes: https URLs without a path, by the registry's
+    host. They are used without credentials.
     """
     session: NotRequired[SessionSettings]
     """SSM Session Manager preferences."""
@@ -254,8 +254,8 @@ class PlatformArgs(TypedDict):
     """
     nodeTerminationHandler: NotRequired[bool]
     """Drain nodes of self-managed groups before they end, with the AWS Node Termination Handler; needs a way to the
-    Kubernetes API when Pulumi runs. Default: on where there are such groups, Pulumi can reach that API, and nodes
-    have a route to the registry of its image.
+    Kubernetes API when Pulumi runs. Not on an existing cluster, where it would drain nodes of others. Default: on
+    where there are such groups, Pulumi can reach that API, and nodes have a route to the registry of its image.
     """
 
 class AccessEntrySettings(TypedDict):
@@ -419,7 +419,7 @@ class ApiEndpointSettings(TypedDict):
 class AutoModeNodePoolSettings(TypedDict):
     """Settings of NodePools of EKS Auto Mode, whose nodes live for 21 days at most."""
     architectures: NotRequired[list[str]]
-    """Which architectures."""
+    """Which architectures. Beside NodePools that an existing cluster may have, the default is arm64 alone."""
     capacityTypes: NotRequired[list[str]]
     """How capacity may be bought."""
     multiArchitecture: NotRequired[bool]
@@ -927,7 +927,7 @@ class NodeGroupSettings(TypedDict):
 class NodePoolSettings(TypedDict):
     """Settings of NodePools: they become one NodePool per architecture and capacity type, or a single one for both."""
     architectures: NotRequired[list[str]]
-    """Which architectures."""
+    """Which architectures. Beside NodePools that an existing cluster may have, the default is arm64 alone."""
     capacityTypes: NotRequired[list[str]]
     """How capacity may be bought."""
     multiArchitecture: NotRequired[bool]

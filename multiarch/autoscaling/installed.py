@@ -21,6 +21,11 @@ _OF_THE_OWNER = {
     Autoscaler.KARPENTER: ("version", "controllerGroup", "serviceMonitor", "spotToSpotConsolidation"),
 }
 """Keys of what the stack does not install."""
+_OF_ALL_GROUPS = (
+    "a cluster autoscaler that the stack installs would scale the node groups of others too: EKS tags all managed "
+    "groups of a cluster for its discovery."
+)
+"""Source: EKS user guide, "Managed node groups": EKS tags them for discovery by the cluster autoscaler."""
 _ROLE = re.compile(r"[\w+=,.@-]{1,64}", re.ASCII)
 
 
@@ -45,12 +50,22 @@ def check_installed(settings: Autoscaling, context: ClusterContext, report: Prob
         for name in _OF_THE_OWNER[autoscaler]:
             if name in section.written:
                 report("installed-autoscaler", (*path, name), f"{name} is set where {autoscaler} was installed.")
+    _check_cluster_autoscaler(settings, context, report)
     _check_node_role(settings, report)
     role, path = settings.auto_mode.node_role, (*ROOT, "autoMode", "nodeRole")
     if role is not None and not context.existing:
         report("node-role", path, "the stack makes a role for the nodes of a new cluster.", hint="Remove nodeRole.")
     elif role is not None:
         _check_role_name(role, path, report)
+
+
+def _check_cluster_autoscaler(settings: Autoscaling, context: ClusterContext, report: ProblemReport) -> None:
+    """Report one of the stack's own in an existing cluster; Karpenter changes nodes of its NodePools only."""
+    if not context.existing or settings.cluster_autoscaler.installed:
+        return
+    for key, use in (("use", settings.use), ("migrateFrom", settings.migrate_from)):
+        if use == "cluster-autoscaler":
+            report("autoscaler-of-all-groups", (*ROOT, key), _OF_ALL_GROUPS)
 
 
 def _check_node_role(settings: Autoscaling, report: ProblemReport) -> None:

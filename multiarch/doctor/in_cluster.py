@@ -28,6 +28,7 @@ from multiarch.kubernetes.resources import (
     ApiResource,
     Kind,
 )
+from multiarch.manifests.values import to_mapping
 from multiarch.schema.cluster import CLUSTER_ADMIN_POLICY
 from multiarch.stack.checks.access import identify_principal
 from multiarch.stack.model import Plan
@@ -46,12 +47,16 @@ class AccessError(MultiarchError):
 
 @dataclass(frozen=True, slots=True)
 class DeclaredObject:
-    """An object that a stack declares; ``fix`` is for where there is one of its name that the stack did not make."""
+    """An object that a stack declares; ``fix`` is for where there is one of its name that the stack did not make.
+
+    It is harmless beside an object of the stack's own with the ID ``beside``.
+    """
 
     resource: ApiResource
     namespace: str
     name: str
     fix: str
+    beside: str = ""
 
     def __str__(self) -> str:
         """``ConfigMap kube-system/NAME``: kind and ID, as Pulumi's state has them."""
@@ -87,10 +92,13 @@ def list_declared(plan: Plan) -> Iterator[DeclaredObject]:
 
 
 def find_present(cluster: KubernetesCluster, plan: Plan) -> list[DeclaredObject]:
-    """Return what a stack declares and the cluster has, whoever made it. Raises ClusterError."""
+    """Return what a stack declares and the cluster has, whoever made it, and NodePools that another Karpenter has.
+
+    Raises ClusterError.
+    """
     secrets = cluster.list_metadata(SECRETS, "owner=helm") if list_releases(plan) else ()
     releases = {(each["namespace"], each["labels"].get("name")) for each in secrets}
-    return [
+    found = [
         each
         for each in list_declared(plan)
         if (
@@ -99,6 +107,30 @@ def find_present(cluster: KubernetesCluster, plan: Plan) -> list[DeclaredObject]
             else cluster.get(each.resource, each.namespace or None, each.name) is not None
         )
     ]
+    return [*found, *_find_other_pools(cluster, plan)]
+
+
+def _find_other_pools(cluster: KubernetesCluster, plan: Plan) -> Iterator[DeclaredObject]:
+    """Yield the NodePools that a Karpenter of the stack would reconcile beside that which they belong to.
+
+    Those of EKS Auto Mode are not among them: Karpenter takes the node classes of its own provider. Source:
+    kubernetes-sigs/karpenter, pkg/utils/nodepool, IsManaged.
+    """
+    karpenter = plan.autoscaling.karpenter
+    if karpenter is None or karpenter.installed:
+        return
+    own = {pool.name for pool in karpenter.pools}
+    fix = (
+        "The Karpenter that the stack installs would change its nodes too. If one is in the cluster, set "
+        "autoscaling.karpenter.installed and nodeRole."
+    )
+    for pool in cluster.list_custom(NODE_POOLS):
+        template = to_mapping(to_mapping(pool.get("spec")).get("template"))
+        kind = to_mapping(to_mapping(template.get("spec")).get("nodeClassRef"))
+        name = str(to_mapping(pool.get("metadata")).get("name"))
+        if kind.get("group") != AUTO_MODE_CLASSES.group and name not in own:
+            # Once the stack has its Karpenter, another stack may have NodePools for it.
+            yield DeclaredObject(NODE_POOLS, "", name, fix, beside=f"Release {_SYSTEM}/karpenter")
 
 
 def find_denied(cluster: KubernetesCluster, plan: Plan) -> str:
@@ -135,7 +167,7 @@ def explain_present(found: DeclaredObject, plan: Plan) -> str:
 
 def judge_objects(found: list[DeclaredObject], own: AbstractSet[str], plan: Plan) -> Iterator[CheckResult]:
     """Yield a row for each object that is there and not among the stack's ``own``, or one that there is none."""
-    others = [each for each in found if str(each) not in own]
+    others = [each for each in found if own.isdisjoint({str(each), each.beside})]
     for each in others:
         yield CheckResult("object", CheckState.FAILED, explain_present(each, plan), each.fix)
     if not others:

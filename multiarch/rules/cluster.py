@@ -109,7 +109,8 @@ CLUSTER = (
     warning("not-drained", "self-managed groups without the node termination handler",
             "Set nodeTerminationHandler: true where Pulumi can reach the Kubernetes API, or use managed groups."),
     error("termination-handler",
-          "`nodeTerminationHandler: true` without self-managed groups, or without a route to the registry of its image",
+          "`nodeTerminationHandler: true` without self-managed groups, without a route to the registry of its image, "
+          "or on an existing cluster, where it would drain nodes of others",
           "Remove nodeTerminationHandler."),
     warning("termination-handler-unreachable",
             "`nodeTerminationHandler: true` with a private API endpoint in a new VPC",

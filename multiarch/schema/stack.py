@@ -78,8 +78,8 @@ class StackSpec(Section):
     multi_architecture_groups: dict[str, MultiArchitectureGroup] = {}
     """Pairs of node groups whose pods may use either architecture, by name."""
     registry_mirrors: RegistryMirrors = {}
-    """Mirrors that containerd tries before a registry, on all nodes: https URLs by the registry's host. They are used
-    without credentials.
+    """Mirrors that containerd tries before a registry, on all nodes: https URLs without a path, by the registry's
+    host. They are used without credentials.
     """
     session: Session = get_section_default(Session)
     """SSM Session Manager preferences."""
@@ -105,6 +105,6 @@ class StackSpec(Section):
     """
     node_termination_handler: TopLevelFlag | None = None
     """Drain nodes of self-managed groups before they end, with the AWS Node Termination Handler; needs a way to the
-    Kubernetes API when Pulumi runs. Default: on where there are such groups, Pulumi can reach that API, and nodes have
-    a route to the registry of its image.
+    Kubernetes API when Pulumi runs. Not on an existing cluster, where it would drain nodes of others. Default: on where
+    there are such groups, Pulumi can reach that API, and nodes have a route to the registry of its image.
     """

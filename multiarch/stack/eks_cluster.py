@@ -117,8 +117,8 @@ def read_private_subnets(
 ) -> Mapping[str, tuple[str, ...]]:
     """Return private ones of a VPC's subnets by zone: their default route goes elsewhere than to an internet gateway.
 
-    A subnet without a default route is omitted: whether its nodes reach AWS by endpoints can't be told. Source: VPC
-    user guide, "Subnet route tables" (a subnet without a table of its own has the VPC's main one).
+    A subnet without an active default route is omitted: whether its nodes reach AWS by endpoints can't be told. Source:
+    VPC user guide, "Subnet route tables" (a subnet without a table of its own has the VPC's main one).
     """
     by = [{"Name": "vpc-id", "Values": [vpc_id]}]
     pages = ec2.get_paginator("describe_route_tables").paginate(Filters=by)
@@ -147,14 +147,19 @@ def find_security_groups(cluster: EksCluster, nodes: Iterable[Mapping[str, Any]]
     """Return the security groups that new nodes need to be like a cluster's nodes, None where these have none alike.
 
     Empty where all nodes have the cluster's own group, or there are none: with it nodes reach one another. Tools that
-    make groups of their own (terraform-aws-eks, eksctl for unmanaged groups) may omit it.
+    make groups of their own (terraform-aws-eks, eksctl for unmanaged groups) may omit it. Where nodes have different
+    groups, those in common may be for something else than the cluster, so the cluster's own is added.
     """
     found = {frozenset(group["GroupId"] for group in row["SecurityGroups"]) for row in nodes}
     if all(cluster.security_group in groups for groups in found):
         return ()
-    return tuple(sorted(frozenset.intersection(*found))) or None
+    common = frozenset.intersection(*found)
+    own = {cluster.security_group} if common and len(found) > 1 else set()
+    return tuple(sorted(common | own)) or None
 
 
 def _is_private(routes: Sequence[Mapping[str, Any]]) -> bool:
-    default = [each for each in routes if each.get("DestinationCidrBlock") == _ANYWHERE]
+    # A route to a NAT gateway that was deleted stays, as a blackhole.
+    active = (each for each in routes if each.get("State", "active") == "active")
+    default = [each for each in active if each.get("DestinationCidrBlock") == _ANYWHERE]
     return bool(default) and not any(str(each.get("GatewayId", "")).startswith("igw-") for each in default)

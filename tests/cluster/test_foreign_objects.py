@@ -13,7 +13,8 @@ from sandbox.cluster.control_plane import ControlPlane
 from sandbox.cluster.kube import Object
 from tests.cluster.reading import token_of, write_kubeconfig
 from tests.cluster.temporary import applied
-from tests.doctor.test_in_cluster import ALREADY, POOLS, PRIORITIES, SCALED, WITH_AUTOSCALER
+from tests.doctor.test_in_cluster import ALREADY, POOLS, PRIORITIES, SCALED
+from tests.stack.test_existing_cluster import ON_KARPENTER
 from tests.stack.words import plan
 
 NAME = "foreign-objects"
@@ -26,21 +27,21 @@ RELEASE: Object = {
     "apiVersion": "v1",
     "kind": "Secret",
     "metadata": {
-        "name": "sh.helm.release.v1.cluster-autoscaler.v1",
+        "name": "sh.helm.release.v1.karpenter.v1",
         "namespace": "kube-system",
-        "labels": {"owner": "helm", "name": "cluster-autoscaler", "version": "1", "status": "deployed"},
+        "labels": {"owner": "helm", "name": "karpenter", "version": "1", "status": "deployed"},
     },
 }
 
 
 def test_objects_and_releases_of_others_are_found(control_plane: ControlPlane) -> None:
     with open_cluster(ClusterAccess(control_plane.kubeconfig)) as cluster:
-        assert [list_obstacles(cluster, plan(each)) for each in (SCALED, POOLS, WITH_AUTOSCALER)] == [[], [], []]
+        assert [list_obstacles(cluster, plan(each)) for each in (SCALED, POOLS, ON_KARPENTER)] == [[], [], []]
         with applied(control_plane.kube, [CONFIG_MAP, RELEASE]):
             (found,) = list_obstacles(cluster, plan(SCALED))
             assert found.startswith(f"{PRIORITIES} {ALREADY}")
-            (found,) = list_obstacles(cluster, plan(WITH_AUTOSCALER))
-            assert found.startswith(f"Release kube-system/cluster-autoscaler {ALREADY}")
+            (found,) = list_obstacles(cluster, plan(ON_KARPENTER))
+            assert found.startswith(f"Release kube-system/karpenter {ALREADY}")
 
 
 def test_an_account_without_rights_is_told_what_it_may_not_do(control_plane: ControlPlane, tmp_path: Path) -> None:

@@ -29,6 +29,15 @@ CLUSTER: Mapping[str, Any] = {
     },
 }
 KARPENTER: Mapping[str, Any] = {"use": "karpenter", "karpenter": {"installed": True, "nodeRole": "nodes"}}
+ON_KARPENTER: Mapping[str, Any] = merged(
+    CLUSTER,
+    {
+        "cluster": {"podIdentityAgent": True},
+        "nodeGroups": {"web": {"minSize": 2}},
+        "autoscaling": {"use": "karpenter", "karpenter": {"controllerGroup": "web"}},
+    },
+)
+"""Karpenter that the stack installs."""
 NO_GROUPS: dict[str, Any] = {"nodeGroups": {"web": None, "web-arm": None}}
 OWN: Mapping[str, Any] = {"web": {"kind": "self-managed"}}
 
@@ -42,7 +51,12 @@ def scaled(use: str, key: str, **settings: Any) -> dict[str, Any]:
     return on_cluster(autoscaling={"use": use, key: {"installed": True, **settings}})
 
 
+BOTH: Mapping[str, Any] = {"general": {"architectures": ["arm64", "amd64"], "cpuLimit": 64}}
 CASES: list[tuple[str, dict[str, Any], str, str, Severity]] = [
+    ("amd64-beside-others", on_cluster(autoscaling=merged(KARPENTER, {"karpenter": {"nodePools": BOTH}})),
+     "autoscaling.karpenter.nodePools.general.architectures", "come before those of NodePools", WARNING),
+    ("amd64-beside-others", on_cluster(autoscaling={"use": "auto-mode", "autoMode": {"nodePools": BOTH}}),
+     "autoscaling.autoMode.nodePools.general.architectures", "come before those of NodePools", WARNING),
     *(
         ("cluster-not-managed", on_cluster(**{key: value}), key, "belongs to the cluster shop", ERROR)
         for key, value in {
@@ -84,8 +98,17 @@ CASES: list[tuple[str, dict[str, Any], str, str, Severity]] = [
                 nodeGroups={"web": {"minSize": 2}},
                 autoscaling={"use": "karpenter", "karpenter": {"controllerGroup": "web"}}),
      "autoscaling.use", "nodes of Karpenter", WARNING),
-    ("not-drained", on_cluster(nodeGroups=OWN), "nodeGroups.web", "is not known", WARNING),
-    ("autoscaler-without-role", on_cluster(autoscaling={"use": "cluster-autoscaler"}), "cluster.podIdentityAgent",
+    ("not-drained", on_cluster(nodeGroups=OWN), "nodeGroups.web", "is not known. Use managed groups", WARNING),
+    ("termination-handler", on_cluster(nodeGroups=OWN, nodeTerminationHandler=True), "nodeTerminationHandler",
+     "the self-managed nodes of others in shop", ERROR),
+    *(
+        ("autoscaler-of-all-groups", on_cluster(autoscaling=words), f"autoscaling.{key}", "of others too", ERROR)
+        for key, words in (
+            ("use", {"use": "cluster-autoscaler"}),
+            ("migrateFrom", {**KARPENTER, "migrateFrom": "cluster-autoscaler"}),
+        )
+    ),
+    ("autoscaler-without-role", on_cluster(autoscaling={"use": "karpenter"}), "cluster.podIdentityAgent",
      "no Pod Identity agent", ERROR),
     ("nothing-installed", {"autoscaling": {"use": "cluster-autoscaler", "clusterAutoscaler": {"installed": True}}},
      "autoscaling.clusterAutoscaler.installed", "is new", ERROR),
@@ -159,9 +182,7 @@ def test_an_installed_karpenter_needs_no_node_group_and_gets_a_class_of_the_stac
     assert (karpenter.node_class.name, karpenter.node_class.role) == ("shop-dev", "nodes")
     assert {pool.node_class for pool in karpenter.pools} == {"shop-dev"}
     assert made.autoscaling.own == frozenset()
-    assert plan(
-        on_cluster(cluster={"podIdentityAgent": True}, autoscaling={"use": "cluster-autoscaler"})
-    ).autoscaling.own == {Autoscaler.CLUSTER_AUTOSCALER}
+    assert plan(ON_KARPENTER).autoscaling.own == {Autoscaler.KARPENTER}
 
 
 class _NotFoundError(Exception):
@@ -244,6 +265,7 @@ THERE = EksCluster(
         ({"": PUBLIC, A: PRIVATE}, {"eu-west-1a": (A,)}),
         # No default route, or no table that may be seen: it can't be told.
         ({A: ISOLATED}, {}),
+        ({A: [{**PRIVATE[0], "State": "blackhole"}], B: [{**PRIVATE[0], "State": "active"}]}, {"eu-west-1b": (B,)}),
     ],
 )
 def test_private_subnets_are_those_whose_default_route_avoids_internet_gateways(
@@ -258,7 +280,9 @@ def test_private_subnets_are_those_whose_default_route_avoids_internet_gateways(
     [
         ([], ()),
         ([["sg-0"], ["sg-0", "sg-1"]], ()),
-        ([["sg-1", "sg-2"], ["sg-0", "sg-1"]], ("sg-1",)),
+        ([["sg-1", "sg-2"], ["sg-1", "sg-2"]], ("sg-1", "sg-2")),
+        # What they have in common may be for something else.
+        ([["sg-1", "sg-2"], ["sg-0", "sg-1"]], ("sg-0", "sg-1")),
         ([["sg-1"], ["sg-2"]], None),
     ],
 )
