@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from multiarch.doctor.existing import Clients
+from multiarch.doctor.existing import OWN_TAG, Clients
 from multiarch.errors import KeyPath, Problem
 from multiarch.nodes.model import CLUSTER_TAG, GROUP_TAG, NodeGroupKind
 from multiarch.stack.eks_cluster import EksCluster, read_eks_cluster
@@ -162,16 +162,26 @@ def _find_fault(row: Mapping[str, Any] | None, cluster: EksCluster) -> str:
 def _find_missing_addresses(
     plan: Plan, origin: Origin, found: JoinedCluster, zone: str, subnets: tuple[str, ...]
 ) -> Iterator[Problem]:
-    """Yield an error for a zone without room for one node, until the stack has nodes, which take the room."""
+    """Yield what a zone lacks for one node with its pods, until the stack has nodes, which take the room.
+
+    Only the node's own address is certain: with custom networking or another CNI, pods have other subnets. Source: EKS
+    user guide, "Deploy pods in alternate subnets with custom networking".
+    """
     prefixes = isinstance(plan.cluster, ExistingClusterPlan) and plan.cluster.prefix_delegation
     here = [group for group in plan.node_groups if not group.zones or zone in group.zones]
     if not here or found.groups or not all(subnet in found.subnets for subnet in subnets):
         return
     needed = min(count_addresses(group, prefix_delegation=prefixes) for group in here)
     free = sum(int(found.subnets[subnet]["AvailableIpAddressCount"]) for subnet in subnets)
-    if free < needed:
-        message = f"the subnets of {zone} have {free} free addresses, and a node with its pods takes {needed}."
-        yield origin.problem("no-free-addresses", ("cluster", "subnets", zone), message)
+    if free >= needed:
+        return
+    rule, more = ("no-free-pod-addresses", ", if these are the pods' subnets") if free else ("no-free-addresses", "")
+    message = f"the subnets of {zone} have {free} free addresses, and a node with its pods takes {needed}{more}."
+    yield origin.problem(rule, ("cluster", "subnets", zone), message)
+
+
+def _is_of_a_stack(tags: Mapping[str, str]) -> bool:
+    return OWN_TAG in tags.items() and {"team", "environment"} <= tags.keys()
 
 
 def _find_groups_of_others(plan: Plan, origin: Origin, found: JoinedCluster) -> Iterator[Problem]:
@@ -180,7 +190,7 @@ def _find_groups_of_others(plan: Plan, origin: Origin, found: JoinedCluster) -> 
         if all(tags.get(key) == value for key, value in own.items()):
             continue
         group = next(each for each in plan.node_groups if name == each.name or name.startswith(each.name_prefix))
-        by = "another tool" if not tags else f"the stack {tags.get('team')}-{tags.get('environment')}"
+        by = f"the stack {tags.get('team')}-{tags.get('environment')}" if _is_of_a_stack(tags) else "another tool"
         message = f"the cluster {plan.cluster.name} has a node group {name}, which {by} made."
         hint = f"Choose another name than {group.name}."
         yield origin.problem("group-of-another", group.path, message, hint=hint)

@@ -7,7 +7,9 @@ from typing import Any
 
 import pytest
 
+from multiarch.doctor.account import judge_problems
 from multiarch.doctor.joined import JoinedCluster, find_obstacles
+from multiarch.doctor.model import CheckState
 from multiarch.stack.eks_cluster import EksCluster
 from multiarch.stack.origin import Origin
 from tests.stack.test_existing_cluster import A, B, on_cluster
@@ -33,6 +35,7 @@ SUBNETS: dict[str, Any] = {
 }
 OWN = {"team": "shop", "environment": "dev", "managed-by": "multiarch-eks"}
 FULL = {**SUBNETS, B: {**SUBNETS[B], "AvailableIpAddressCount": 9}}
+NONE_FREE = {**SUBNETS, B: {**SUBNETS[B], "AvailableIpAddressCount": 0}}
 GROUP = "web-20261128000000000000000001"
 OTHER_ZONE = {**SUBNETS, B: {**SUBNETS[B], "AvailabilityZone": "eu-west-1c"}}
 
@@ -51,9 +54,12 @@ OTHER_ZONE = {**SUBNETS, B: {**SUBNETS[B], "AvailabilityZone": "eu-west-1c"}}
         (replace(THERE, vpc_id="vpc-2"), {A: {**SUBNETS[A], "VpcId": "vpc-2"}, B: SUBNETS[B]}, {},
          "not-in-cluster-vpc", "is in vpc-1; the cluster is in vpc-2"),
         (THERE, OTHER_ZONE, {}, "not-in-cluster-vpc", "is in eu-west-1c"),
-        (THERE, FULL, {}, "no-free-addresses", "eu-west-1b have 9 free addresses, and a node with its pods takes 30"),
+        (THERE, FULL, {}, "no-free-pod-addresses", "have 9 free addresses, and a node with its pods takes 30, if these"),
+        (THERE, NONE_FREE, {}, "no-free-addresses", "eu-west-1b have 0 free addresses, and a node with its pods takes"),
         (THERE, SUBNETS, {"web": {}}, "group-of-another", "nodeGroups.web: the cluster shop has a node group web,"),
         (THERE, SUBNETS, {GROUP: {**OWN, "environment": "prod"}}, "group-of-another", "the stack shop-prod made"),
+        (THERE, SUBNETS, {GROUP: {"Name": "web"}}, "group-of-another", "which another tool made"),
+        (THERE, SUBNETS, {GROUP: {**OWN, "managed-by": "terraform"}}, "group-of-another", "which another tool made"),
         (THERE, SUBNETS, {GROUP: OWN}, "", ""),
         # Nodes of the stack hold the addresses: the next run must not be rejected.
         (THERE, FULL, {GROUP: OWN}, "", ""),
@@ -65,6 +71,12 @@ def test_an_obstacle_is_told_with_its_key_and_the_way_out(
     found = list(find_obstacles(plan(on_cluster()), Origin(), JoinedCluster(cluster, subnets, groups)))
     assert [each.rule for each in found] == ([rule] if rule else [])
     assert all(says in str(each) and each.hint for each in found)
+
+
+@pytest.mark.parametrize(("subnets", "state"), [(FULL, CheckState.WARNING), (NONE_FREE, CheckState.FAILED)])
+def test_doctor_fails_where_not_even_the_node_gets_an_address(subnets: dict[str, Any], state: CheckState) -> None:
+    (row,) = judge_problems("cluster", "", find_obstacles(plan(on_cluster()), Origin(), JoinedCluster(THERE, subnets)))
+    assert row.state is state
 
 
 def test_security_groups_are_in_the_clusters_vpc() -> None:
