@@ -45,7 +45,8 @@ CLUSTER = (
     error("log-group-exists",
           "the control plane's log group exists, but the cluster does not; found like `fixed-value`",
           "Delete the log group."),
-    warning("cluster-not-read", "a cluster that could not be read, so that its fixed values are not compared",
+    warning("cluster-not-read", "a cluster, or a part of an existing one, that could not be read, so that it is not "
+            "compared",
             "Allow eks:DescribeCluster, ec2:DescribeVpcs and kms:DescribeKey, and without a cluster "
             "logs:DescribeLogGroups and logs:ListTagsForResource."),
     error("cluster-not-managed", "a key of a new cluster beside `cluster.existing`",

@@ -10,7 +10,7 @@ from multiarch.doctor.existing import (
     read_cluster,
     read_log_group,
 )
-from multiarch.doctor.joined import find_obstacles, read_joined_cluster
+from multiarch.doctor.joined import find_obstacles, find_unread, read_joined_cluster
 from multiarch.errors import MultiarchError, Problem, StackError
 from multiarch.rules import Severity
 from multiarch.stack.load import Stack
@@ -43,7 +43,8 @@ def reject_conflicts(stack: Stack, plan: Plan) -> list[Problem]:
 
 
 def _list_obstacles(stack: Stack, plan: Plan, clients: Clients) -> list[Problem]:
-    return list(find_obstacles(plan, stack.origin, read_joined_cluster(clients, plan)))
+    joined = read_joined_cluster(clients, plan)
+    return [*find_obstacles(plan, stack.origin, joined), *find_unread(stack.origin, joined)]
 
 
 def _list_conflicts(stack: Stack, plan: Plan, clients: Clients) -> list[Problem]:
