@@ -12,6 +12,7 @@ from multiarch.doctor.model import CheckResult, CheckState, judge_found
 from multiarch.errors import Problem
 from multiarch.facts.architectures import format_ami_architecture
 from multiarch.nodes.model import CapacityType, NodeGroupKind
+from multiarch.rules import Severity
 from multiarch.stack.model import ExistingNetwork, Plan
 
 
@@ -142,8 +143,10 @@ def judge_groups(plan: Plan, region: str, groups: Sequence[UnhealthyGroup]) -> I
 
 
 def judge_problems(check: str, fine: str, problems: Iterable[Problem]) -> Iterator[CheckResult]:
-    """Yield a failed row for each problem of the stack, or ``ok`` with what is ``fine``."""
+    """Yield a row for each problem of the stack, failed for errors, or ``ok`` with what is ``fine``."""
+    states = {Severity.ERROR: CheckState.FAILED, Severity.WARNING: CheckState.WARNING}
     found = [
-        CheckResult(check, CheckState.FAILED, str(each).removesuffix(f" {each.hint}"), each.hint) for each in problems
+        CheckResult(check, states[each.severity], str(each).removesuffix(f" {each.hint}"), each.hint)
+        for each in problems
     ]
     yield from found or [CheckResult(check, CheckState.OK, fine)]

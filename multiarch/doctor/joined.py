@@ -1,19 +1,20 @@
 """What keeps a stack from adding nodes to a cluster that is there already, before the first change.
 
-The clients are the caller's, and botocore's own errors pass through.
+The clients are the caller's.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
-from typing import Any
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, TypeVar
 
-from multiarch.doctor.existing import Clients
-from multiarch.errors import KeyPath, Problem
+from multiarch.aws_errors import translate_failures
+from multiarch.doctor.existing import OWN_TAG, Clients
+from multiarch.errors import KeyPath, OutsideError, Problem
 from multiarch.nodes.model import CLUSTER_TAG, GROUP_TAG, NodeGroupKind
-from multiarch.stack.eks_cluster import EksCluster, read_eks_cluster
+from multiarch.stack.eks_cluster import EksCluster, describe_eks_cluster, read_addons
 from multiarch.stack.engine_config import format_scalar
 from multiarch.stack.model import ExistingClusterPlan, ExistingNetwork, Plan
 from multiarch.stack.network import count_addresses
@@ -22,6 +23,7 @@ from multiarch.stack.origin import Origin
 _OF_ONE_STACK = ("team", "environment", "managed-by")
 """Tags that tell a stack's node groups from another's."""
 _SUFFIX = "[0-9a-f]+"
+_T = TypeVar("_T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,31 +31,75 @@ class JoinedCluster:
     """The existing cluster of a plan, as AWS has it.
 
     ``cluster`` is None if there is none. ``subnets`` are EC2's rows of the plan's subnets that exist, by ID, and
-    ``security_groups`` those of its security groups. ``groups`` are the cluster's node groups with a
-    name of the plan's, each with its tags; those of other tools have none.
+    ``security_groups`` those of its security groups; None if they could not be read. ``groups`` are the cluster's node
+    groups with a name of the plan's, each with its tags; those of other tools have none. ``unread`` says what could not
+    be read, and why.
     """
 
     cluster: EksCluster | None
-    subnets: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    subnets: Mapping[str, Mapping[str, Any]] | None = field(default_factory=dict)
     groups: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
-    security_groups: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    security_groups: Mapping[str, Mapping[str, Any]] | None = field(default_factory=dict)
+    unread: tuple[Unread, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Unread:
+    """A part of what a plan is compared with that could not be read: what is not checked for that reason."""
+
+    unchecked: str
+    error: OutsideError
+    groups: bool = False
+    """Whether node groups of the plan's names may exist that were not read."""
+
+    def __str__(self) -> str:
+        """Return what is not checked, and why."""
+        return f"not checked: {self.unchecked}. {self.error.message}"
 
 
 def read_joined_cluster(clients: Clients, plan: Plan) -> JoinedCluster:
-    """Read the cluster, the subnets of new nodes, and node groups with the names of the plan's."""
-    cluster = read_eks_cluster(clients("eks"), plan.cluster.name)
+    """Read the cluster, the subnets of new nodes, and node groups with the names of the plan's.
+
+    Raises OutsideError if the cluster itself can't be read: the rest is compared with it, and Pulumi reads it too.
+    """
+    with translate_failures():
+        cluster = describe_eks_cluster(clients("eks"), plan.cluster.name)
     if cluster is None or not cluster.is_usable:
         return JoinedCluster(cluster)
+    unread: list[Unread] = []
+
+    def attempt(unchecked: str, read: Callable[[], _T], *, groups: bool = False) -> _T | None:
+        try:
+            with translate_failures():
+                return read()
+        except OutsideError as error:
+            unread.append(Unread(unchecked, error, groups))
+            return None
+
+    complete = attempt(
+        "cluster.prefixDelegation and cluster.podIdentityAgent", lambda: read_addons(clients("eks"), cluster)
+    )
+    if complete is None and isinstance(plan.cluster, ExistingClusterPlan):
+        complete = replace(cluster, pod_identity_agent=plan.cluster.pod_identity_agent)
+    subnets = attempt("VPC, zones and free addresses of cluster.subnets", lambda: _read_subnets(clients, plan))
+    security_groups = attempt("the VPC of cluster.securityGroups", lambda: _read_security_groups(clients, plan))
+    managed = attempt("names of managed node groups", lambda: dict(_read_managed(clients, plan)), groups=True)
+    own = attempt("names of self-managed node groups", lambda: dict(_read_self_managed(clients, plan)), groups=True)
+    groups = {**(managed or {}), **(own or {})}
+    return JoinedCluster(complete or cluster, subnets, groups, security_groups, tuple(unread))
+
+
+def _read_subnets(clients: Clients, plan: Plan) -> dict[str, Mapping[str, Any]]:
     # A filter, because an ID that does not exist is an error otherwise.
     by = [{"Name": "subnet-id", "Values": list(_network(plan).private_subnet_ids)}]
-    rows = clients("ec2").describe_subnets(Filters=by)["Subnets"]
-    groups = dict([*_read_managed(clients, plan), *_read_self_managed(clients, plan)])
-    theirs: list[Mapping[str, Any]] = []
-    if wanted := plan.security_groups:
-        by = [{"Name": "group-id", "Values": list(wanted)}]
-        theirs = clients("ec2").describe_security_groups(Filters=by)["SecurityGroups"]
-    security_groups = {row["GroupId"]: row for row in theirs}
-    return JoinedCluster(cluster, {row["SubnetId"]: row for row in rows}, groups, security_groups)
+    return {row["SubnetId"]: row for row in clients("ec2").describe_subnets(Filters=by)["Subnets"]}
+
+
+def _read_security_groups(clients: Clients, plan: Plan) -> dict[str, Mapping[str, Any]]:
+    if not plan.security_groups:
+        return {}
+    by = [{"Name": "group-id", "Values": list(plan.security_groups)}]
+    return {row["GroupId"]: row for row in clients("ec2").describe_security_groups(Filters=by)["SecurityGroups"]}
 
 
 def _network(plan: Plan) -> ExistingNetwork:
@@ -88,6 +134,12 @@ def _read_self_managed(clients: Clients, plan: Plan) -> Iterator[tuple[str, Mapp
     pages = clients("autoscaling").get_paginator("describe_auto_scaling_groups").paginate(Filters=by)
     for row in (each for page in pages for each in page["AutoScalingGroups"]):
         yield row["AutoScalingGroupName"], {tag["Key"]: tag["Value"] for tag in row["Tags"]}
+
+
+def find_unread(origin: Origin, found: JoinedCluster) -> Iterator[Problem]:
+    """Yield a warning for each check that could not be made."""
+    for each in found.unread:
+        yield origin.problem("cluster-not-read", ("cluster", "existing"), str(each), hint=each.error.hint)
 
 
 def find_obstacles(plan: Plan, origin: Origin, found: JoinedCluster) -> Iterator[Problem]:
@@ -137,20 +189,29 @@ def _find_differences(
 
 
 def _find_wrong_network(plan: Plan, origin: Origin, found: JoinedCluster, cluster: EksCluster) -> Iterator[Problem]:
+    if found.subnets is not None:
+        yield from _find_wrong_subnets(plan, origin, found.subnets, cluster)
+        # Nodes of the stack take the room.
+        if not found.groups and not any(each.groups for each in found.unread):
+            yield from _find_missing_addresses(plan, origin, found.subnets)
+    for index, group in enumerate(plan.security_groups if found.security_groups is not None else ()):
+        if fault := _find_fault((found.security_groups or {}).get(group), cluster):
+            key: KeyPath = ("cluster", "securityGroups", index)
+            yield origin.problem("not-in-cluster-vpc", key, f"the security group {group} {fault}.")
+
+
+def _find_wrong_subnets(
+    plan: Plan, origin: Origin, found: Mapping[str, Mapping[str, Any]], cluster: EksCluster
+) -> Iterator[Problem]:
     for zone, subnets in _network(plan).subnets_by_zone:
         for index, subnet in enumerate(subnets):
-            row = found.subnets.get(subnet)
+            row = found.get(subnet)
             fault = _find_fault(row, cluster)
             if row is not None and not fault and row["AvailabilityZone"] != zone:
                 fault = f"is in {row['AvailabilityZone']}"
             if fault:
                 path = ("cluster", "subnets", zone, index)
                 yield origin.problem("not-in-cluster-vpc", path, f"the subnet {subnet} {fault}.")
-        yield from _find_missing_addresses(plan, origin, found, zone, subnets)
-    for index, group in enumerate(plan.security_groups):
-        if fault := _find_fault(found.security_groups.get(group), cluster):
-            key: KeyPath = ("cluster", "securityGroups", index)
-            yield origin.problem("not-in-cluster-vpc", key, f"the security group {group} {fault}.")
 
 
 def _find_fault(row: Mapping[str, Any] | None, cluster: EksCluster) -> str:
@@ -159,19 +220,28 @@ def _find_fault(row: Mapping[str, Any] | None, cluster: EksCluster) -> str:
     return "" if row["VpcId"] == cluster.vpc_id else f"is in {row['VpcId']}; the cluster is in {cluster.vpc_id}"
 
 
-def _find_missing_addresses(
-    plan: Plan, origin: Origin, found: JoinedCluster, zone: str, subnets: tuple[str, ...]
-) -> Iterator[Problem]:
-    """Yield an error for a zone without room for one node, until the stack has nodes, which take the room."""
+def _find_missing_addresses(plan: Plan, origin: Origin, found: Mapping[str, Mapping[str, Any]]) -> Iterator[Problem]:
+    """Yield what a zone lacks for one node with its pods.
+
+    Only the node's own address is certain: with custom networking or another CNI, pods have other subnets. Source: EKS
+    user guide, "Deploy pods in alternate subnets with custom networking".
+    """
     prefixes = isinstance(plan.cluster, ExistingClusterPlan) and plan.cluster.prefix_delegation
-    here = [group for group in plan.node_groups if not group.zones or zone in group.zones]
-    if not here or found.groups or not all(subnet in found.subnets for subnet in subnets):
-        return
-    needed = min(count_addresses(group, prefix_delegation=prefixes) for group in here)
-    free = sum(int(found.subnets[subnet]["AvailableIpAddressCount"]) for subnet in subnets)
-    if free < needed:
-        message = f"the subnets of {zone} have {free} free addresses, and a node with its pods takes {needed}."
-        yield origin.problem("no-free-addresses", ("cluster", "subnets", zone), message)
+    for zone, subnets in _network(plan).subnets_by_zone:
+        here = [group for group in plan.node_groups if not group.zones or zone in group.zones]
+        if not here or not all(subnet in found for subnet in subnets):
+            continue
+        needed = min(count_addresses(group, prefix_delegation=prefixes) for group in here)
+        free = sum(int(found[subnet]["AvailableIpAddressCount"]) for subnet in subnets)
+        if free >= needed:
+            continue
+        rule, more = ("no-free-pod-addresses", ", if they are the pods' subnets") if free else ("no-free-addresses", "")
+        message = f"the subnets of {zone} have {free} free addresses, and a node with its pods takes {needed}{more}."
+        yield origin.problem(rule, ("cluster", "subnets", zone), message)
+
+
+def _is_of_a_stack(tags: Mapping[str, str]) -> bool:
+    return OWN_TAG in tags.items() and {"team", "environment"} <= tags.keys()
 
 
 def _find_groups_of_others(plan: Plan, origin: Origin, found: JoinedCluster) -> Iterator[Problem]:
@@ -180,7 +250,7 @@ def _find_groups_of_others(plan: Plan, origin: Origin, found: JoinedCluster) -> 
         if all(tags.get(key) == value for key, value in own.items()):
             continue
         group = next(each for each in plan.node_groups if name == each.name or name.startswith(each.name_prefix))
-        by = "another tool" if not tags else f"the stack {tags.get('team')}-{tags.get('environment')}"
+        by = f"the stack {tags.get('team')}-{tags.get('environment')}" if _is_of_a_stack(tags) else "another tool"
         message = f"the cluster {plan.cluster.name} has a node group {name}, which {by} made."
         hint = f"Choose another name than {group.name}."
         yield origin.problem("group-of-another", group.path, message, hint=hint)

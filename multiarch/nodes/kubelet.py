@@ -108,6 +108,8 @@ def _check_thresholds(
             # 0 and 100 per cent turn a signal off (``eviction/helpers.go``).
             found[signal] = Threshold(per_mille=round_up(part * 10) % (10 * _WHOLE))
         elif (amount := _read(text, place, round_up, report)) is not None:
+            if text.isdigit() and signal.endswith(".available"):
+                report("kubelet-value", place, f"{text} has no unit: that many bytes.", hint="Write one such as 200Mi.")
             found[signal] = Threshold(amount)
     return found
 
@@ -127,7 +129,7 @@ def _check_grace_periods(settings: Kubelet, path: KeyPath, report: ProblemReport
         if signal not in soft:
             report("kubelet-eviction", place, f"evictionSoftGracePeriod has {signal}, and evictionSoft has not.")
         if not _DURATION.fullmatch(period):
-            report("kubelet-value", place, f"{period!r} is not a duration such as 90s or 2m.")
+            report("kubelet-value", place, f"{period!r} is not a duration.", hint="Write one such as 90s or 2m.")
 
 
 def _check_images(settings: Kubelet, path: KeyPath, report: ProblemReport) -> None:

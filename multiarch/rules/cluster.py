@@ -51,7 +51,8 @@ CLUSTER = (
     error("log-group-exists",
           "the control plane's log group exists, but the cluster does not; found like `fixed-value`",
           "Delete the log group."),
-    warning("cluster-not-read", "a cluster that could not be read, so that its fixed values are not compared",
+    warning("cluster-not-read", "a cluster, or a part of an existing one, that could not be read, so that it is not "
+            "compared",
             "Allow eks:DescribeCluster, ec2:DescribeVpcs and kms:DescribeKey, and without a cluster "
             "logs:DescribeLogGroups and logs:ListTagsForResource."),
     error("cluster-not-managed", "a key of a new cluster beside `cluster.existing`",
@@ -69,8 +70,11 @@ CLUSTER = (
     error("not-in-cluster-vpc", "a subnet or security group that does not exist or is not in the existing cluster's "
           "VPC, or a subnet of another zone; found like `fixed-value`", "Correct it, or remove it and run "
           "`multiarch stack pin STACK`."),
-    error("no-free-addresses", "a zone whose subnets have too few free addresses for one node; found like "
-          "`fixed-value`, before the stack's first node group", "Name other subnets in cluster.subnets."),
+    error("no-free-addresses", "a zone whose subnets have no free address for a node; found like `fixed-value`, before "
+          "the stack's first node group", "Name other subnets in cluster.subnets."),
+    warning("no-free-pod-addresses", "a zone whose subnets have too few free addresses for the pods of one node; found "
+            "like `no-free-addresses`", "Name other subnets in cluster.subnets, unless pods have subnets of their own "
+            "(custom networking) or a CNI that takes no addresses of the VPC."),
     error("group-of-another", "a node group of the existing cluster that has the same name and is not the stack's; "
           "found like `fixed-value`", "Choose another name."),
     warning("aws-auth-line", "nodes whose role needs a line in the ConfigMap `aws-auth`, because the existing cluster "
@@ -80,6 +84,8 @@ CLUSTER = (
     error("addon-version", "a version that is not an EKS add-on version",
           "Write a version such as v1.12.4-eksbuild.1."),
     error("addon-own-key", "an add-on in `addons.extra` that has a key of its own", "Write its own key."),
+    warning("addon-unknown", "an add-on in `addons.extra` that nothing is known of, with a name close to a known one",
+            "Correct the name, or acknowledge the warning."),
     error("addon-configuration", "`configurationValues` that AWS's schema of the add-on's version rejects, or "
           "tolerations that Kubernetes rejects",
           "Correct them; `aws eks describe-addon-configuration` shows the schema."),

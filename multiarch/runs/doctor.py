@@ -142,7 +142,12 @@ def check_existing_cluster(sources: StackSources) -> Iterator[CheckResult]:
     plan, origin = sources.plan, sources.stack.origin
     if isinstance(plan.cluster, ExistingClusterPlan):
         fine = f"{plan.cluster.name} takes the stack's nodes"
-        yield from account.judge_problems("cluster", fine, find_obstacles(plan, origin, sources.joined))
+        joined = sources.joined
+        unread = [CheckResult("cluster", CheckState.UNKNOWN, str(each), each.error.hint) for each in joined.unread]
+        obstacles = list(find_obstacles(plan, origin, joined))
+        if obstacles or not unread:
+            yield from account.judge_problems("cluster", fine, obstacles)
+        yield from unread
         return
     if isinstance(sources.cluster, FoundCluster):
         yield from account.judge_cluster(plan.cluster.name, sources.cluster)

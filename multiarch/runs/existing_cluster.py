@@ -10,8 +10,9 @@ from multiarch.doctor.existing import (
     read_cluster,
     read_log_group,
 )
-from multiarch.doctor.joined import find_obstacles, read_joined_cluster
+from multiarch.doctor.joined import find_obstacles, find_unread, read_joined_cluster
 from multiarch.errors import MultiarchError, Problem, StackError
+from multiarch.rules import Severity
 from multiarch.stack.load import Stack
 from multiarch.stack.model import ExistingClusterPlan, Plan
 
@@ -25,7 +26,7 @@ def open_stack_clients(plan: Plan) -> Clients:
 def reject_conflicts(stack: Stack, plan: Plan) -> list[Problem]:
     """Reject what would fail half-way, or never end: other values than the cluster keeps, a log group that is left.
 
-    Returns a warning for what could not be read. Raises StackError.
+    Returns warnings, also of what could not be read. Raises StackError.
     """
     existing = isinstance(plan.cluster, ExistingClusterPlan)
     try:
@@ -36,13 +37,14 @@ def reject_conflicts(stack: Stack, plan: Plan) -> list[Problem]:
         message = f"what exists of {plan.cluster.name} in AWS could not be read: {error.message}"
         path = ("cluster", "existing") if existing else ("clusterName",)
         return [stack.origin.problem("cluster-not-read", path, message)]
-    if found:
+    if any(each.severity is Severity.ERROR for each in found):
         raise StackError(found)
-    return []
+    return found
 
 
 def _list_obstacles(stack: Stack, plan: Plan, clients: Clients) -> list[Problem]:
-    return list(find_obstacles(plan, stack.origin, read_joined_cluster(clients, plan)))
+    joined = read_joined_cluster(clients, plan)
+    return [*find_obstacles(plan, stack.origin, joined), *find_unread(stack.origin, joined)]
 
 
 def _list_conflicts(stack: Stack, plan: Plan, clients: Clients) -> list[Problem]:

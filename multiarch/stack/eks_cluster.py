@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from multiarch.errors import MultiarchError
@@ -65,6 +65,12 @@ def require_eks_cluster(eks: Client, name: str) -> EksCluster:
 
 def read_eks_cluster(eks: Client, name: str) -> EksCluster | None:
     """Read a cluster and two of its add-ons; None if there is none of this name in the client's region."""
+    found = describe_eks_cluster(eks, name)
+    return found and read_addons(eks, found)
+
+
+def describe_eks_cluster(eks: Client, name: str) -> EksCluster | None:
+    """Read a cluster as :func:`read_eks_cluster` does, without what :func:`read_addons` adds."""
     try:
         found = eks.describe_cluster(name=name)["cluster"]
     except eks.exceptions.ResourceNotFoundException:
@@ -73,10 +79,6 @@ def read_eks_cluster(eks: Client, name: str) -> EksCluster | None:
     compute = found.get("computeConfig") or {}
     # EKS Auto Mode brings its own agent, and its own addresses for pods.
     auto_mode = bool(compute.get("enabled"))
-    usable = found["status"] in _USABLE
-    cni = _read_addon(eks, name, "vpc-cni") if usable else None
-    agent = auto_mode or (usable and _read_addon(eks, name, "eks-pod-identity-agent") is not None)
-    prefixes = None if cni is None else bool(_PREFIX_DELEGATION.search(cni))
     return EksCluster(
         name=name,
         status=found["status"],
@@ -88,13 +90,23 @@ def read_eks_cluster(eks: Client, name: str) -> EksCluster | None:
         subnet_ids=tuple(vpc["subnetIds"]),
         endpoint=found.get("endpoint", ""),
         authority=found.get("certificateAuthority", {}).get("data", ""),
-        pod_identity_agent=agent,
-        prefix_delegation=False if auto_mode and prefixes is None else prefixes,
+        pod_identity_agent=auto_mode,
+        prefix_delegation=False if auto_mode else None,
         security_group=vpc.get("clusterSecurityGroupId", ""),
         public_endpoint=bool(vpc.get("endpointPublicAccess")),
         auto_mode=auto_mode,
         auto_mode_role=str(compute.get("nodeRoleArn") or "").rpartition("/")[2],
     )
+
+
+def read_addons(eks: Client, cluster: EksCluster) -> EksCluster:
+    """Return a cluster with what the add-ons vpc-cni and eks-pod-identity-agent say of it."""
+    if not cluster.is_usable:
+        return cluster
+    cni = _read_addon(eks, cluster.name, "vpc-cni")
+    agent = cluster.pod_identity_agent or _read_addon(eks, cluster.name, "eks-pod-identity-agent") is not None
+    prefixes = cluster.prefix_delegation if cni is None else bool(_PREFIX_DELEGATION.search(cni))
+    return replace(cluster, pod_identity_agent=agent, prefix_delegation=prefixes)
 
 
 def _read_addon(eks: Client, cluster: str, name: str) -> str | None:

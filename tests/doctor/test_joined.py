@@ -3,15 +3,22 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from botocore.exceptions import ClientError
 
+from multiarch.doctor.account import judge_problems
 from multiarch.doctor.joined import JoinedCluster, find_obstacles
+from multiarch.doctor.model import CheckState
+from multiarch.errors import Problem, StackError
+from multiarch.runs import existing_cluster
 from multiarch.stack.eks_cluster import EksCluster
 from multiarch.stack.origin import Origin
+from multiarch.stack.plan import make_plan
 from tests.stack.test_existing_cluster import A, B, on_cluster
-from tests.stack.words import plan
+from tests.stack.words import TODAY, plan, stack
 
 THERE = EksCluster(
     name="shop",
@@ -33,6 +40,7 @@ SUBNETS: dict[str, Any] = {
 }
 OWN = {"team": "shop", "environment": "dev", "managed-by": "multiarch-eks"}
 FULL = {**SUBNETS, B: {**SUBNETS[B], "AvailableIpAddressCount": 9}}
+NONE_FREE = {**SUBNETS, B: {**SUBNETS[B], "AvailableIpAddressCount": 0}}
 GROUP = "web-20261128000000000000000001"
 OTHER_ZONE = {**SUBNETS, B: {**SUBNETS[B], "AvailabilityZone": "eu-west-1c"}}
 
@@ -51,9 +59,12 @@ OTHER_ZONE = {**SUBNETS, B: {**SUBNETS[B], "AvailabilityZone": "eu-west-1c"}}
         (replace(THERE, vpc_id="vpc-2"), {A: {**SUBNETS[A], "VpcId": "vpc-2"}, B: SUBNETS[B]}, {},
          "not-in-cluster-vpc", "is in vpc-1; the cluster is in vpc-2"),
         (THERE, OTHER_ZONE, {}, "not-in-cluster-vpc", "is in eu-west-1c"),
-        (THERE, FULL, {}, "no-free-addresses", "eu-west-1b have 9 free addresses, and a node with its pods takes 30"),
+        (THERE, FULL, {}, "no-free-pod-addresses", "9 free addresses, and a node with its pods takes 30, if they"),
+        (THERE, NONE_FREE, {}, "no-free-addresses", "eu-west-1b have 0 free addresses, and a node with its pods takes"),
         (THERE, SUBNETS, {"web": {}}, "group-of-another", "nodeGroups.web: the cluster shop has a node group web,"),
         (THERE, SUBNETS, {GROUP: {**OWN, "environment": "prod"}}, "group-of-another", "the stack shop-prod made"),
+        (THERE, SUBNETS, {GROUP: {"Name": "web"}}, "group-of-another", "which another tool made"),
+        (THERE, SUBNETS, {GROUP: {**OWN, "managed-by": "terraform"}}, "group-of-another", "which another tool made"),
         (THERE, SUBNETS, {GROUP: OWN}, "", ""),
         # Nodes of the stack hold the addresses: the next run must not be rejected.
         (THERE, FULL, {GROUP: OWN}, "", ""),
@@ -67,6 +78,12 @@ def test_an_obstacle_is_told_with_its_key_and_the_way_out(
     assert all(says in str(each) and each.hint for each in found)
 
 
+@pytest.mark.parametrize(("subnets", "state"), [(FULL, CheckState.WARNING), (NONE_FREE, CheckState.FAILED)])
+def test_doctor_fails_where_not_even_the_node_gets_an_address(subnets: dict[str, Any], state: CheckState) -> None:
+    (row,) = judge_problems("cluster", "", find_obstacles(plan(on_cluster()), Origin(), JoinedCluster(THERE, subnets)))
+    assert row.state is state
+
+
 def test_security_groups_are_in_the_clusters_vpc() -> None:
     made = plan(on_cluster(cluster={"securityGroups": ["sg-00000001", "sg-00000002"]}))
     (found,) = find_obstacles(made, Origin(), JoinedCluster(THERE, SUBNETS, {}, {"sg-00000001": {"VpcId": "vpc-1"}}))
@@ -78,3 +95,61 @@ def test_a_missing_agent_is_an_obstacle_only_where_the_file_says_that_it_is_ther
     made = plan(on_cluster(cluster={"podIdentityAgent": True}))
     (found,) = find_obstacles(made, Origin(), JoinedCluster(THERE, SUBNETS))
     assert (found.rule, found.key) == ("cluster-differs", "cluster.podIdentityAgent")
+
+
+class Denying:
+    """Stands in for EKS, EC2 and Auto Scaling: a cluster, and operations that the identity may not call."""
+
+    class exceptions:  # noqa: N801  (as boto3 spells it)
+        ResourceNotFoundException = LookupError
+
+    def __init__(self, *denied: str) -> None:
+        self.denied = denied
+
+    def __getattr__(self, operation: str) -> Any:  # noqa: ANN401 (an operation of boto3)
+        def call(**_: object) -> dict[str, Any]:
+            if operation in self.denied:
+                raise ClientError({"Error": {"Code": "AccessDeniedException", "Message": "no"}}, operation)
+            rows = [{"SubnetId": key, **row} for key, row in OTHER_ZONE.items()]
+            vpc = {"vpcId": "vpc-1", "subnetIds": [A, B]}
+            cluster = {"status": "ACTIVE", "version": "1.35", "resourcesVpcConfig": vpc}
+            access = {"accessConfig": {"authenticationMode": "API_AND_CONFIG_MAP"}}
+            answers: dict[str, dict[str, Any]] = {
+                "describe_cluster": {"cluster": cluster | access},
+                "describe_addon": {"addon": {}},
+                "describe_subnets": {"Subnets": rows},
+                "list_nodegroups": {"nodegroups": ["web"]},
+            }
+            return answers[operation]
+
+        return call
+
+    def get_paginator(self, operation: str) -> Any:  # noqa: ANN401 (a paginator of boto3)
+        return SimpleNamespace(paginate=lambda **arguments: [getattr(self, operation)(**arguments)])
+
+
+@pytest.mark.parametrize(
+    ("denied", "rules", "says"),
+    [
+        ((), ["not-in-cluster-vpc", "group-of-another"], []),
+        (("describe_addon",), ["not-in-cluster-vpc", "group-of-another"], ["cluster.podIdentityAgent. AWS rejected"]),
+        (("describe_subnets",), ["group-of-another"], ["free addresses of cluster.subnets. AWS rejected"]),
+        (("list_nodegroups",), ["not-in-cluster-vpc"], ["names of managed node groups. AWS rejected"]),
+        (("list_nodegroups", "describe_subnets"), [], ["free addresses", "names of managed node groups"]),
+    ],
+)
+def test_a_call_that_is_denied_leaves_the_other_checks(
+    monkeypatch: pytest.MonkeyPatch, denied: tuple[str, ...], rules: list[str], says: list[str]
+) -> None:
+    aws = Denying(*denied)
+    monkeypatch.setattr(existing_cluster, "open_stack_clients", lambda _: lambda _: aws)
+    words = stack(on_cluster(cluster={"podIdentityAgent": True}))
+    made, told = make_plan(words, today=TODAY), list[Problem]()
+    try:
+        told += existing_cluster.reject_conflicts(words, made)
+    except StackError as rejected:
+        told += rejected.problems
+    assert [each.rule for each in told if each.rule != "cluster-not-read"] == rules
+    unread = [each for each in told if each.rule == "cluster-not-read"]
+    assert [part in each.message for part, each in zip(says, unread, strict=True)] == [True] * len(says)
+    assert all("allow" in each.hint for each in unread)

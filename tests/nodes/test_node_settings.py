@@ -68,6 +68,8 @@ CASES: list[tuple[str, dict[str, Any], str, str, Severity]] = [
     ("kubelet-value", web_kubelet(systemReserved={"cpu": "-1"}), f"{WEB}.systemReserved.cpu", "negative", ERROR),
     *(("kubelet-value", web_kubelet(containerLogMaxSize=size), f"{WEB}.containerLogMaxSize", f"'{size}'", ERROR)
       for size in ("big", "1.5Gi", "0", "100m")),
+    ("kubelet-value", web_kubelet(evictionHard={"memory.available": "200"}), f"{WEB}.evictionHard.memory.available",
+     "no unit", ERROR),
     ("kubelet-value", web_kubelet(evictionSoft=HARD, evictionSoftGracePeriod={"memory.available": "2 minutes"}),
      f"{WEB}.evictionSoftGracePeriod.memory.available", "'2 minutes' is not a duration", ERROR),
     ("kubelet-eviction", web_kubelet(evictionSoft=HARD), f"{WEB}.evictionSoft.memory.available",

@@ -81,6 +81,7 @@ TESTED_BESIDE_THEIR_CODE = {
     "group-of-another": "tests/doctor/test_joined.py",
     "log-group-exists": "tests/e2e/test_rejected.py",
     "no-free-addresses": "tests/doctor/test_joined.py",
+    "no-free-pod-addresses": "tests/doctor/test_joined.py",
     "no-change": "tests/components/provider/test_components.py",
     "no-manifests": "tests/components/provider/test_components.py",
     "prefer-and-require": "tests/components/provider/test_components.py",
