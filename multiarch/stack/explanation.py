@@ -68,7 +68,11 @@ def _rows(plan: Plan) -> Iterator[Row]:
     yield from _webhook(plan)
     yield from _rebalance(plan)
     yield "charts.registry", plan.chart_registry or "the publishers' own"
-    yield "session", f"closed after {plan.session.settings.idle_timeout_minutes} idle minutes"
+    karpenter = plan.autoscaling.karpenter
+    if plan.node_groups or (karpenter and not karpenter.installed):
+        yield "session", f"closed after {plan.session.settings.idle_timeout_minutes} idle minutes"
+    else:
+        yield "session", "no effect: no node has a role of the stack's that allows sessions"
     yield "tags", [f"{key}={value}" for key, value in plan.tags], _TAGS_RULE, " "
 
 

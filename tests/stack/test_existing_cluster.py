@@ -12,10 +12,12 @@ from multiarch.errors import MultiarchError
 from multiarch.rules import Severity
 from multiarch.stack.cluster_pins import pin_cluster
 from multiarch.stack.eks_cluster import EksCluster, find_security_groups, read_nodes, read_private_subnets, read_subnets
+from multiarch.stack.explanation import explain_stack
 from multiarch.stack.model import ExistingClusterPlan, ExistingNetwork
 from multiarch.stack.pin import PinClients, write_pins
+from multiarch.stack.plan import make_plan
 from tests.stack.files import CONFIG, Project
-from tests.stack.words import check_contradiction, merged, plan, stack
+from tests.stack.words import TODAY, check_contradiction, merged, plan, stack
 
 ERROR, WARNING = Severity.ERROR, Severity.WARNING
 A, B = "subnet-0123456789abcdef0", "subnet-0123456789abcdef1"
@@ -111,6 +113,9 @@ CASES: list[tuple[str, dict[str, Any], str, str, Severity]] = [
      "autoscaling.karpenter.nodeRole", "Write nodes.", ERROR),
     ("node-role", {"autoscaling": {"use": "karpenter", "karpenter": {"controllerGroup": "web", "nodeRole": "nodes"}}},
      "autoscaling.karpenter.nodeRole", "makes a role", ERROR),
+    ("session-without-nodes",
+     {**on_cluster(autoscaling=KARPENTER, session={"idleTimeoutMinutes": 5}), **NO_GROUPS}, "session",
+     "have the role nodes", WARNING),
     ("migration-of-installed",
      on_cluster(autoscaling={**KARPENTER, "migrateFrom": "cluster-autoscaler"}), "autoscaling.migrateFrom",
      "does not install karpenter", ERROR),
@@ -157,6 +162,13 @@ def test_groups_for_each_zone_follow_from_the_subnets() -> None:
         ("web-arm", ()),
         ("web-b", ("eu-west-1b",)),
     ]
+
+
+@pytest.mark.parametrize(("groups", "says"), [(NO_GROUPS, "no effect"), ({}, "closed after")])
+def test_sessions_are_explained_as_what_they_are(groups: dict[str, Any], says: str) -> None:
+    words = stack({**on_cluster(autoscaling=KARPENTER), **groups})
+    (row,) = [each for each in explain_stack(words, make_plan(words, today=TODAY)).cluster if each.key == "session"]
+    assert says in row.value
 
 
 def test_an_installed_karpenter_needs_no_node_group_and_gets_a_class_of_the_stacks_name() -> None:
