@@ -317,7 +317,25 @@ def test_pinning_takes_the_clusters_values_and_leaves_subnets_that_are_written()
     found = pinned(without_add_ons, subnets=None)
     assert found["cluster.subnets.eu-west-1b"] == (B,)
     assert found["cluster.podIdentityAgent"] is True
-    assert "not an EKS add-on" in found["cluster.prefixDelegation"]
+    assert found["cluster.prefixDelegation"] == NOT_SAID
+
+
+NOT_SAID = "no configuration of an EKS add-on says it: write ENABLE_PREFIX_DELEGATION of the DaemonSet aws-node"
+
+
+@pytest.mark.parametrize(
+    ("configuration", "pin"),
+    [
+        ('{"env": {"ENABLE_PREFIX_DELEGATION": "false"}}', False),
+        ("", NOT_SAID),
+        ('{"env": {"WARM_IP_TARGET": "2"}}', NOT_SAID),
+    ],
+)
+def test_prefix_delegation_that_is_written_stays_where_the_add_on_does_not_say_it(
+    configuration: str, pin: object
+) -> None:
+    aws = FakeAws({}, {"vpc-cni": configuration}, status="ACTIVE")
+    assert pinned(aws, prefixDelegation=True)["cluster.prefixDelegation"] == pin
 
 
 @pytest.mark.parametrize(
