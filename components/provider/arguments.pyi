@@ -212,8 +212,8 @@ class PlatformArgs(TypedDict):
     multiArchitectureGroups: NotRequired[dict[str, MultiArchitectureGroupSettings]]
     """Pairs of node groups whose pods may use either architecture, by name."""
     registryMirrors: NotRequired[dict[str, list[str]]]
-    """Mirrors that containerd tries before a registry, on all nodes: https URLs by the registry's host. They are used
-    without credentials.
+    """Mirrors that containerd tries before a registry, on all nodes: https URLs without a path, by the registry's
+    host. They are used without credentials.
     """
     session: NotRequired[SessionSettings]
     """SSM Session Manager preferences."""
@@ -405,7 +405,7 @@ class ApiEndpointSettings(TypedDict):
 class AutoModeNodePoolSettings(TypedDict):
     """Settings of NodePools of EKS Auto Mode, whose nodes live for 21 days at most."""
     architectures: NotRequired[list[str]]
-    """Which architectures."""
+    """Which architectures. Beside NodePools that an existing cluster may have, the default is arm64 alone."""
     capacityTypes: NotRequired[list[str]]
     """How capacity may be bought."""
     multiArchitecture: NotRequired[bool]
@@ -897,7 +897,7 @@ class NodeGroupSettings(TypedDict):
 class NodePoolSettings(TypedDict):
     """Settings of NodePools: they become one NodePool per architecture and capacity type, or a single one for both."""
     architectures: NotRequired[list[str]]
-    """Which architectures."""
+    """Which architectures. Beside NodePools that an existing cluster may have, the default is arm64 alone."""
     capacityTypes: NotRequired[list[str]]
     """How capacity may be bought."""
     multiArchitecture: NotRequired[bool]

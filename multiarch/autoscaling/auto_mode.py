@@ -28,7 +28,7 @@ def plan_auto_mode(
     settings: AutoMode, order: Sequence[Capacity], context: ClusterContext, report: ProblemReport
 ) -> AutoModePlan:
     """Derive the plan, reporting every problem."""
-    specs = list_pool_specs(settings)
+    specs = list_pool_specs(settings, existing=context.existing)
     check_tags(context, _OWN_TAG, "EKS Auto Mode", report)
     if context.registry_mirrors:
         report("registry-mirrors-auto-mode", ("registryMirrors",), "nodes of EKS Auto Mode take no user data.")

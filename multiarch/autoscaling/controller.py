@@ -14,16 +14,18 @@ from multiarch.errors import KeyPath, UnknownFactError
 from multiarch.facts.autoscalers import KARPENTER_CHART, parse_chart_version
 from multiarch.facts.instance_types import POD_CEILING_SMALL, compute_max_pods
 from multiarch.facts.kubernetes import get_release
+from multiarch.facts.node_resources import get_allocatable
 from multiarch.facts.tolerations import CRITICAL_ADDONS, make_toleration
 from multiarch.nodes.checks import check_hop_limit
-from multiarch.nodes.kubelet import plan_kubelet
-from multiarch.nodes.model import CapacityType, NodeGroupKind, NodeGroupPlan
+from multiarch.nodes.kubelet import check_room, plan_kubelet
+from multiarch.nodes.model import CapacityType, KubeletPlan, NodeGroupKind, NodeGroupPlan
 from multiarch.nodes.report import ProblemReport
 from multiarch.nodes.spec import ClusterContext
 from multiarch.scheduling.tolerations import find_untolerated
 from multiarch.schema.autoscaling import Karpenter
 
 PATH: KeyPath = (*ROOT, "karpenter")
+_RESERVED = ("cpu", "memory", "ephemeral-storage")
 REPLICAS = 2
 """Controller replicas, one of them the leader, on different nodes."""
 _LONGEST_QUEUE = 80
@@ -50,7 +52,11 @@ def plan_karpenter(
     alias, family = plan_image(settings, context, report)
     check_hop_limit(settings.imds_hop_limit, PATH, report)
     check_tags(context, _KARPENTER_TAG, "Karpenter", report)
-    pools = plan_pools(list_pool_specs(settings), order, context, family, report, cordoned=cordoned)
+    specs = list_pool_specs(settings, existing=context.existing)
+    pools = plan_pools(specs, order, context, family, report, cordoned=cordoned)
+    kubelet = plan_kubelet(settings.kubelet, (*PATH, "kubelet"), family, report)
+    if kubelet.config:
+        _check_kubelet_room(pools, settings.disk_size, kubelet, report)
     return KarpenterPlan(
         chart_version=version,
         queue=queue,
@@ -64,7 +70,7 @@ def plan_karpenter(
             max_pods=_max_pods(pools) if context.prefix_delegation else None,
             subnet_ids=context.subnet_ids,
             role=settings.node_role or "",
-            kubelet=plan_kubelet(settings.kubelet, (*PATH, "kubelet"), family, report),
+            kubelet=kubelet,
             registry_mirrors=context.registry_mirrors,
             instance_store=settings.instance_store_policy is not None,
         ),
@@ -74,6 +80,19 @@ def plan_karpenter(
         spot_to_spot=settings.spot_to_spot_consolidation,
         installed=settings.installed,
     )
+
+
+def _check_kubelet_room(
+    pools: Sequence[NodePoolPlan], disk_gib: int, kubelet: KubeletPlan, report: ProblemReport
+) -> None:
+    """Report settings that leave pods nothing on any instance type of a pool: Karpenter would never add a node."""
+    for pool in pools:
+        nodes = [
+            get_allocatable(each, pods=1, disk_gib=disk_gib, reservations=kubelet.reservations)
+            for each in pool.instance_types
+        ]
+        if nodes:
+            check_room({name: max(node[name] for node in nodes) for name in _RESERVED}, (*PATH, "kubelet"), report)
 
 
 def _max_pods(pools: Sequence[NodePoolPlan]) -> int:

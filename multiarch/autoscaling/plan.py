@@ -284,7 +284,7 @@ def _explained_karpenter(karpenter: KarpenterPlan) -> Iterator[Derived]:
 def _explained_weights(
     settings: Autoscaling, order: Sequence[Capacity], pools: Sequence[NodePoolPlan]
 ) -> Iterator[Derived]:
-    specs = list_pool_specs(settings.auto_mode if settings.use == "auto-mode" else settings.karpenter)
+    specs = list_pool_specs(settings.auto_mode if settings.use == "auto-mode" else settings.karpenter, existing=False)
     weighted = {".".join(map(str, pool.path)) for pool in specs if pool.settings.weight is not None}
     for pool in pools:
         if settings.use == "cluster-autoscaler":

@@ -9,6 +9,7 @@ from multiarch.autoscaling import quiet_hours, selection, syntax
 from multiarch.autoscaling.model import Capacity, Requirement
 from multiarch.autoscaling.spec import PoolSpec
 from multiarch.errors import UnknownFactError
+from multiarch.facts.architectures import Architecture
 from multiarch.facts.instance_types import get_instance_type
 from multiarch.facts.labels import KARPENTER_DOMAINS, is_in_domains
 from multiarch.facts.limits import NameKind, check_name
@@ -100,6 +101,12 @@ def _check_kinds(spec: PoolSpec, order: Sequence[Capacity], report: ProblemRepor
             "pool-not-in-order",
             spec.path,
             f"{spec.name} allows {', '.join(map(str, wanted))}, none of which is in autoscaling.order.",
+        )
+    if spec.beside_others and Architecture.AMD64 in spec.architectures and not spec.settings.multi_architecture:
+        report(
+            "amd64-beside-others",
+            (*spec.path, "architectures"),
+            f"nodes of {spec.name} come before those of NodePools that the cluster has, for pods that need amd64 too.",
         )
     if spec.settings.multi_architecture and len(set(spec.architectures)) == 1:
         report(

@@ -16,11 +16,12 @@ DEFAULT_POOL = "general"
 
 @dataclass(frozen=True, slots=True)
 class PoolSpec:
-    """One pool under ``nodePools``, by its name."""
+    """One pool under ``nodePools``, by its name. ``beside_others``: the cluster may have NodePools of others."""
 
     name: str
     settings: NodePool
     auto_mode: bool = False
+    beside_others: bool = False
 
     @property
     def path(self) -> KeyPath:
@@ -29,7 +30,13 @@ class PoolSpec:
 
     @property
     def architectures(self) -> tuple[Architecture, ...]:
-        """The architectures that it allows, each once."""
+        """The architectures that it allows, each once.
+
+        Beside NodePools of others arm64 alone, unless the file says otherwise: a weight of ours would also move pods
+        that can run on amd64 only.
+        """
+        if self.beside_others and not self.settings.multi_architecture and "architectures" not in self.settings.written:
+            return (Architecture.ARM64,)
         return tuple(dict.fromkeys(map(Architecture, self.settings.architectures)))
 
     @property
@@ -43,8 +50,10 @@ class PoolSpec:
         return tuple(sorted(self.settings.labels.items()))
 
 
-def list_pool_specs(owner: Karpenter | AutoMode) -> tuple[PoolSpec, ...]:
-    """Return the pools by name; without any there is one, with all defaults."""
+def list_pool_specs(owner: Karpenter | AutoMode, *, existing: bool) -> tuple[PoolSpec, ...]:
+    """Return the pools by name; without any there is one, with all defaults. ``existing``: so is the cluster."""
     auto_mode = isinstance(owner, AutoMode)
     default = AutoModeNodePool() if auto_mode else NodePool()
-    return tuple(PoolSpec(*pool, auto_mode) for pool in sorted((owner.node_pools or {DEFAULT_POOL: default}).items()))
+    beside_others = existing and (isinstance(owner, AutoMode) or owner.installed)
+    pools = sorted((owner.node_pools or {DEFAULT_POOL: default}).items())
+    return tuple(PoolSpec(*pool, auto_mode, beside_others) for pool in pools)

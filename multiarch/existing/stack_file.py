@@ -42,8 +42,8 @@ def list_not_taken_over(found: Proposal) -> Iterator[str]:
         if each.notes:
             yield f"Not taken over from {each.group.short_name} to {each.name}: {'; '.join(each.notes)}."
     for pool in found.pools:
-        if pool.others:
-            yield f"Not taken over from the NodePool {pool.name}: requirements on {', '.join(pool.others)}."
+        if rest := [*([f"requirements on {', '.join(pool.others)}"] if pool.others else []), *pool.settings]:
+            yield f"Not taken over from the NodePool {pool.name}: {'; '.join(rest)}."
     yield from found.notes
 
 
@@ -158,7 +158,8 @@ def _scaler(found: Proposal) -> Iterator[str]:
         yield "      nodePools:"
         if not found.pools:
             yield "        # The cluster's own NodePools stay as they are."
-            yield "        general: {architectures: [arm64]}"
+            yield "        # Add spot where your pods may be interrupted."
+            yield "        general: {architectures: [arm64], capacityTypes: [on-demand]}"
         for pool in found.pools:
             yield from (f"        {line}" for line in _pool(pool))
 
@@ -174,6 +175,8 @@ def _pool(pool: ObservedPool) -> Iterator[str]:
         yield f"  taints: [{', '.join(_text(str(taint)) for taint in taints)}]"
     if pool.cpu_limit:
         yield f"  cpuLimit: {pool.cpu_limit} # as that NodePool"
+    if pool.memory_limit:
+        yield f"  memoryLimit: {_text(pool.memory_limit)} # as that NodePool"
 
 
 def _mapping(values: Mapping[str, str]) -> str:

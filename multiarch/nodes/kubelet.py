@@ -23,9 +23,14 @@ _EKS_EVICTION = {"memory.available": "100Mi", "nodefs.available": "10%", "nodefs
 """nodeadm, ``internal/kubelet/config.go``. A kubelet that is told one threshold has no other."""
 _IMAGES_HIGH, _IMAGES_LOW, _WHOLE = 85, 80, 100
 _DURATION = re.compile(r"(?=.*[1-9])(?:[0-9]{1,6}(?:ms|s|m|h))+", re.ASCII)
+_LOG_SIZE = re.compile(r"[1-9][0-9]{0,8}(?:[KMG]i?|k)?", re.ASCII)
+"""The kubelet does not start with a fraction, and rotates logs all the time with 0 (``container_log_manager.go``)."""
 _PERCENT = re.compile(r"[0-9]{1,3}(?:\.[0-9]{1,2})?%", re.ASCII)
-_REGISTRY = re.compile(r"[a-z0-9](?:[a-z0-9.-]{0,250}[a-z0-9])?(?::[0-9]{1,5})?", re.ASCII)
-_MIRROR = re.compile(r"https://[A-Za-z0-9.-]+(?::[0-9]{1,5})?(?:/[A-Za-z0-9._/-]*)?", re.ASCII)
+_HOST = (
+    r"[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?(?:\.[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?)*(?::[0-9]{1,4}|:[1-5][0-9]{4})?"
+)
+_REGISTRY = re.compile(_HOST, re.ASCII)
+_MIRROR = re.compile(f"https://{_HOST}", re.ASCII)
 
 
 def plan_kubelet(settings: Kubelet, path: KeyPath, family: AmiFamily, report: ProblemReport) -> KubeletPlan:
@@ -38,8 +43,9 @@ def plan_kubelet(settings: Kubelet, path: KeyPath, family: AmiFamily, report: Pr
     known = {key: _check_thresholds(written, key, path, report) for key in ("evictionHard", "evictionSoft")}
     _check_grace_periods(settings, path, report)
     _check_images(settings, path, report)
-    if size := settings.container_log_max_size:
-        _read(size, (*path, "containerLogMaxSize"), round_up, report)
+    if (size := settings.container_log_max_size) and not _LOG_SIZE.fullmatch(size):
+        message = f"{size!r} is not a size of files that the kubelet takes."
+        report("kubelet-value", (*path, "containerLogMaxSize"), message, hint="Write whole units, such as 20Mi.")
     kube, system = (
         _read_amounts(written.get(key, {}), (*path, key), report) for key in ("kubeReserved", "systemReserved")
     )
@@ -73,7 +79,7 @@ def check_room(given: Mapping[str, int], path: KeyPath, report: ProblemReport) -
     """Report settings that leave pods nothing. ``given`` is what an empty node gives, by resource."""
     for resource, amount in given.items():
         if amount <= 0 and resource != "pods":
-            report("kubelet-no-room", path, f"nothing of {resource} is left for pods on the smallest instance type.")
+            report("kubelet-no-room", path, f"nothing of {resource} is left for pods.")
 
 
 def plan_mirrors(written: Mapping[str, list[str]], report: ProblemReport) -> Mirrors:
@@ -84,7 +90,7 @@ def plan_mirrors(written: Mapping[str, list[str]], report: ProblemReport) -> Mir
             report("registry-mirror", path, f"{registry!r} is not the host of a registry.")
         for index, mirror in enumerate(mirrors):
             if not _MIRROR.fullmatch(mirror):
-                report("registry-mirror", (*path, index), f"{mirror!r} is not an https URL.")
+                report("registry-mirror", (*path, index), f"{mirror!r} is not an https URL without a path.")
     return tuple((registry, tuple(written[registry])) for registry in sorted(written))
 
 
@@ -96,11 +102,14 @@ def _check_thresholds(
         place = (*path, key, signal)
         if _PERCENT.fullmatch(text):
             part = Fraction(text.removesuffix("%"))
-            if not 0 < part < _WHOLE:
-                report("kubelet-value", place, f"{text} is not between 0 and 100 %.", hint="Write one such as 10%.")
+            if part > _WHOLE:
+                report("kubelet-value", place, f"{text} is above 100 %.", hint="Write one such as 10%.")
                 continue
-            found[signal] = Threshold(per_mille=round_up(part * 10))
+            # 0 and 100 per cent turn a signal off (``eviction/helpers.go``).
+            found[signal] = Threshold(per_mille=round_up(part * 10) % (10 * _WHOLE))
         elif (amount := _read(text, place, round_up, report)) is not None:
+            if text.isdigit() and signal.endswith(".available"):
+                report("kubelet-value", place, f"{text} has no unit: that many bytes.", hint="Write one such as 200Mi.")
             found[signal] = Threshold(amount)
     return found
 
@@ -120,7 +129,7 @@ def _check_grace_periods(settings: Kubelet, path: KeyPath, report: ProblemReport
         if signal not in soft:
             report("kubelet-eviction", place, f"evictionSoftGracePeriod has {signal}, and evictionSoft has not.")
         if not _DURATION.fullmatch(period):
-            report("kubelet-value", place, f"{period!r} is not a duration such as 90s or 2m.")
+            report("kubelet-value", place, f"{period!r} is not a duration.", hint="Write one such as 90s or 2m.")
 
 
 def _check_images(settings: Kubelet, path: KeyPath, report: ProblemReport) -> None:

@@ -14,7 +14,16 @@ from multiarch.manifests.values import Labels
 from multiarch.nodes import checks, image
 from multiarch.nodes.kubelet import check_flags, check_room, plan_kubelet
 from multiarch.nodes.labels_taints import check_labels
-from multiarch.nodes.model import AmiSource, BootstrapCase, ClusterFacts, Derived, NodeGroupKind, NodeGroupPlan, Update
+from multiarch.nodes.model import (
+    AmiSource,
+    BootstrapCase,
+    ClusterFacts,
+    Derived,
+    KubeletValue,
+    NodeGroupKind,
+    NodeGroupPlan,
+    Update,
+)
 from multiarch.nodes.report import ProblemReport
 from multiarch.nodes.resources import get_node_resources
 from multiarch.nodes.spec import ClusterContext, NodeGroupSpec
@@ -178,10 +187,22 @@ def _explained(plan: NodeGroupPlan, spec: NodeGroupSpec, context: ClusterContext
             f"{plan.family} stores images and pod files on it",
         ),
     ]
+    if plan.kubelet.config:
+        told = ", ".join(f"{key} {_format_setting(value)}" for key, value in plan.kubelet.config)
+        rows.append(Derived("kubelet", told, "set in the stack; thresholds that it omits are EKS's"))
+    if plan.instance_store:
+        rows.append(Derived("instanceStorePolicy", "RAID0", "set in the stack"))
+    if plan.registry_mirrors:
+        mirrors = "; ".join(f"{host}: {', '.join(urls)}" for host, urls in plan.registry_mirrors)
+        rows.append(Derived("registryMirrors", mirrors, "the stack's"))
     if plan.labels != spec.labels:
         label = f"{EKS_ACCELERATOR}={dict(plan.labels)[EKS_ACCELERATOR]}"
         rows.append(Derived("label", label, "the cluster autoscaler waits for the GPUs of nodes with this label"))
     return replace(plan, derived=tuple(rows))
+
+
+def _format_setting(value: KubeletValue) -> str:
+    return " ".join("=".join(pair) for pair in value) if isinstance(value, tuple) else str(value)
 
 
 def _image(ami: AmiSource) -> str:

@@ -21,10 +21,11 @@ class StackDifference:
     """The stack file before and after, in words.
 
     ``nodes`` has every node group and NodePool of either side; ``keys`` a line for each key that differs; ``findings``
-    what a review finds beside the nodes, worst first.
+    what a review finds beside the nodes, worst first. ``new``: there was no such stack before.
     """
 
     stack: str
+    new: bool
     nodes: tuple[NodeOutcome, ...]
     keys: tuple[str, ...]
     findings: tuple[Finding, ...]
@@ -41,6 +42,7 @@ def compare_stack(change: StackChange) -> StackDifference:
     (review,) = build_digest([change]).stacks
     return StackDifference(
         review.name,
+        change.before is None,
         tuple(list_node_outcomes(with_planned_steps(change))),
         tuple(list_changed_keys(change)),
         tuple(entry.finding for entry in review.entries if entry.finding.rule not in _OF_NODES),

@@ -78,6 +78,8 @@ CLUSTER = (
     error("addon-version", "a version that is not an EKS add-on version",
           "Write a version such as v1.12.4-eksbuild.1."),
     error("addon-own-key", "an add-on in `addons.extra` that has a key of its own", "Write its own key."),
+    warning("addon-unknown", "an add-on in `addons.extra` that nothing is known of, with a name close to a known one",
+            "Correct the name, or acknowledge the warning."),
     error("addon-configuration", "`configurationValues` that AWS's schema of the add-on's version rejects, or "
           "tolerations that Kubernetes rejects",
           "Correct them; `aws eks describe-addon-configuration` shows the schema."),

@@ -47,7 +47,7 @@ class NodePool(Section):
     """Settings of NodePools: they become one NodePool per architecture and capacity type, or a single one for both."""
 
     architectures: Annotated[list[Literal["amd64", "arm64"]], Field(min_length=1)] = ["arm64", "amd64"]
-    """Which architectures."""
+    """Which architectures. Beside NodePools that an existing cluster may have, the default is arm64 alone."""
     capacity_types: Annotated[list[Literal["on-demand", "spot"]], Field(min_length=1)] = ["spot", "on-demand"]
     """How capacity may be bought."""
     multi_architecture: bool = False

@@ -63,8 +63,8 @@ class StackSpec(Section):
     multi_architecture_groups: dict[str, MultiArchitectureGroup] = {}
     """Pairs of node groups whose pods may use either architecture, by name."""
     registry_mirrors: RegistryMirrors = {}
-    """Mirrors that containerd tries before a registry, on all nodes: https URLs by the registry's host. They are used
-    without credentials.
+    """Mirrors that containerd tries before a registry, on all nodes: https URLs without a path, by the registry's
+    host. They are used without credentials.
     """
     session: Session = get_section_default(Session)
     """SSM Session Manager preferences."""

@@ -160,12 +160,15 @@ def find_security_groups(cluster: EksCluster, nodes: Iterable[Mapping[str, Any]]
     """Return the security groups that new nodes need to be like a cluster's nodes, None where these have none alike.
 
     Empty where all nodes have the cluster's own group, or there are none: with it nodes reach one another. Tools that
-    make groups of their own (terraform-aws-eks, eksctl for unmanaged groups) may omit it.
+    make groups of their own (terraform-aws-eks, eksctl for unmanaged groups) may omit it. Where nodes have different
+    groups, those in common may be for something else than the cluster, so the cluster's own is added.
     """
     found = {frozenset(group["GroupId"] for group in row["SecurityGroups"]) for row in nodes}
     if all(cluster.security_group in groups for groups in found):
         return ()
-    return tuple(sorted(frozenset.intersection(*found))) or None
+    common = frozenset.intersection(*found)
+    own = {cluster.security_group} if common and len(found) > 1 else set()
+    return tuple(sorted(common | own)) or None
 
 
 def _is_private(routes: Sequence[Mapping[str, Any]]) -> bool:

@@ -10,7 +10,7 @@ from typing import Any
 from multiarch.autoscaling.iam import format_policy
 from multiarch.errors import KeyPath, MultiarchError
 from multiarch.facts.addons import AddOn, Component, add_ons, is_before, set_value
-from multiarch.facts.extra_addons import find_extra
+from multiarch.facts.extra_addons import EXTRA, find_extra
 from multiarch.facts.taints import Taint
 from multiarch.facts.tolerations import Toleration, make_toleration
 from multiarch.manifests.values import ManifestError, ObjectReference, Value
@@ -19,6 +19,7 @@ from multiarch.scheduling.tolerations import find_untolerated, read_tolerations
 from multiarch.schema.addons import Addons, ExtraAddon, PolicyStatement
 from multiarch.stack.addon_schemas import find_faults
 from multiarch.stack.model import AddonPlan
+from multiarch.stack.schema_paths import find_nearest
 
 _POLICY = re.compile(r"arn:aws[a-z-]*:iam::(aws|[0-9]{12}):policy/[\w+=,.@/-]+", re.ASCII)
 # An action of every service is "*"; who wants that attaches AdministratorAccess, which shows in reviews.
@@ -38,7 +39,11 @@ def plan_extra_addons(
         path = ("addons", "extra", name)
         if own := add_ons().get(name):
             report("addon-own-key", path, f"{name} is {own.key} here.", hint=f"Write addons.{own.key} instead.")
-        elif settings.enabled:
+            continue
+        if name not in EXTRA and (near := find_nearest(name, tuple(EXTRA))):
+            hint = f"Did you mean {near}? `aws eks describe-addon-versions` shows all names."
+            report("addon-unknown", path, f"nothing is known here of an add-on {name}.", hint=hint)
+        if settings.enabled:
             planned = _plan(find_extra(name), settings, arm64_taint, report, pinning=pinning)
             _check_configuration(planned, settings, schemas, report)
             yield planned

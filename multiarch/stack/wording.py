@@ -116,8 +116,7 @@ def _of_value(path: KeyPath, error: ErrorDetails, document: _Document) -> Proble
     if kind in _EXPECTED:
         return _wrong_type(path, _EXPECTED[kind], kind, document)
     if error["loc"][-1] == "[key]":
-        form = KEY_FORMS[error["ctx"]["pattern"]]
-        rule, message, hint = "not-valid", f"{path[-1]!r} can't be a name here.", f"Names take {form}."
+        rule, message, hint = _wrong_name(str(path[-1]), error["ctx"])
     elif kind == "extra_forbidden":
         rule, message, hint = "unknown-key", f"{path[-1]} is unknown here.", _unknown_key(path, document)
     elif special := _SPECIAL.get(kind):
@@ -125,6 +124,15 @@ def _of_value(path: KeyPath, error: ErrorDetails, document: _Document) -> Proble
     else:
         rule, message, hint = "not-valid", f"{describe_value(written)} is not valid: {error['msg']}.", ""
     return document.origin.problem(rule, path, message, hint=hint)
+
+
+def _wrong_name(name: str, context: Any) -> tuple[str, str, str]:  # noqa: ANN401
+    """Word a key of a mapping: one that is not in a list, or has another form."""
+    if "pattern" in context:
+        return "not-valid", f"{name!r} can't be a name here.", f"Names take {KEY_FORMS[context['pattern']]}."
+    known = _QUOTED.findall(str(context["expected"]))
+    near = find_nearest(name, known)
+    return "unknown-key", f"{name} is unknown here.", f"Did you mean {near}?" if near else f"Known: {', '.join(known)}."
 
 
 def _missing(path: KeyPath, document: _Document) -> Problem:

@@ -172,7 +172,7 @@ def test_auto_mode(place: Place) -> None:
     assert (spec.node_groups, spec.autoscaling.use) == ({}, "auto-mode")
     settings = spec.autoscaling.model_dump(by_alias=True, exclude_unset=True)["autoMode"]
     assert settings["nodeRole"] == "auto-dev-AmazonEKSAutoNodeRole"
-    assert settings["nodePools"] == {"general": {"architectures": ["arm64"]}}
+    assert settings["nodePools"] == {"general": {"architectures": ["arm64"], "capacityTypes": ["on-demand"]}}
 
 
 def test_what_the_api_server_says_of_autoscalers_and_taints_is_taken(place: Place) -> None:

@@ -87,7 +87,9 @@ def test_a_new_stack_ends_no_nodes(repository: Path, run: type_of_run) -> None:
     (repository / STACK).with_name("Pulumi.payments-new.yaml").write_text(text, encoding="utf-8")
     ran = run("stack", "diff", "payments-new", "--output", "json")
     assert ran.code == 0
+    assert ran.json["new"]
     assert {each["outcome"] for each in ran.json["nodes"]} == {"new"}
+    assert run("stack", "diff", "payments-new").out.startswith("payments-new is new: HEAD has no such stack.\n")
 
 
 @pytest.mark.parametrize(

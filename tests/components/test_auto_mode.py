@@ -102,7 +102,7 @@ def test_an_existing_cluster_gets_class_and_pools_and_a_role_where_none_is_named
     ]
     # AWS's policies of the cluster's role allow no tags of others.
     assert "tags" not in node_class
-    assert len(found.all(autoscaled.NODE_POOL)) == 4
+    assert len(found.all(autoscaled.NODE_POOL)) == 2
     assert len(found.all(declared.ACCESS_ENTRY)) == (role is None)
     if role:
         assert node_class["role"] == role

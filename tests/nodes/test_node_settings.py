@@ -63,10 +63,13 @@ WEB = "nodeGroups.web.kubelet"
 # fmt: off
 CASES: list[tuple[str, dict[str, Any], str, str, Severity]] = [
     ("kubelet-value", web_kubelet(evictionHard={"memory.available": "110%"}), f"{WEB}.evictionHard.memory.available",
-     "110% is not between 0 and 100 %", ERROR),
+     "110% is above 100 %", ERROR),
     ("kubelet-value", web_kubelet(kubeReserved={"memory": "1Gx"}), f"{WEB}.kubeReserved.memory", "'1Gx'", ERROR),
     ("kubelet-value", web_kubelet(systemReserved={"cpu": "-1"}), f"{WEB}.systemReserved.cpu", "negative", ERROR),
-    ("kubelet-value", web_kubelet(containerLogMaxSize="big"), f"{WEB}.containerLogMaxSize", "'big'", ERROR),
+    *(("kubelet-value", web_kubelet(containerLogMaxSize=size), f"{WEB}.containerLogMaxSize", f"'{size}'", ERROR)
+      for size in ("big", "1.5Gi", "0", "100m")),
+    ("kubelet-value", web_kubelet(evictionHard={"memory.available": "200"}), f"{WEB}.evictionHard.memory.available",
+     "no unit", ERROR),
     ("kubelet-value", web_kubelet(evictionSoft=HARD, evictionSoftGracePeriod={"memory.available": "2 minutes"}),
      f"{WEB}.evictionSoftGracePeriod.memory.available", "'2 minutes' is not a duration", ERROR),
     ("kubelet-eviction", web_kubelet(evictionSoft=HARD), f"{WEB}.evictionSoft.memory.available",
@@ -92,8 +95,12 @@ CASES: list[tuple[str, dict[str, Any], str, str, Severity]] = [
      "nodeGroups.web.instanceStorePolicy", "AL2", ERROR),
     ("registry-mirror", {"registryMirrors": {"docker.io/library": ["https://m.example.com"]}},
      "registryMirrors.docker.io/library", "host", ERROR),
-    ("registry-mirror", {"registryMirrors": {"docker.io": ["http://m.example.com"]}}, "registryMirrors.docker.io[0]",
-     "https", ERROR),
+    *(("registry-mirror", {"registryMirrors": {"docker.io": [mirror]}}, "registryMirrors.docker.io[0]", "https", ERROR)
+      for mirror in ("http://m.example.com", "https://m.example.com/v2/hub", "https://m.example.com:99999", "https://a..b")),
+    ("kubelet-no-room", {
+        "nodeGroups": {"web": {"minSize": 2}},
+        "autoscaling": {"use": "karpenter", "karpenter": {"kubelet": {"kubeReserved": {"memory": "40000Gi"}}}}},
+     "autoscaling.karpenter.kubelet", "nothing of memory", ERROR),
     ("registry-mirrors-auto-mode", {"registryMirrors": MIRRORS, **AUTO_MODE}, "registryMirrors", "user data", ERROR),
 ]
 # fmt: on
@@ -113,6 +120,8 @@ def test_pods_get_what_the_settings_leave() -> None:
     assert by_default["cpu"] - left["cpu"] == 100
     disk = get_node_resources(web(kubelet={"evictionHard": {"nodefs.available": "20%"}}))
     assert by_default["ephemeral-storage"] - disk["ephemeral-storage"] == 5 * GIB
+    off = get_node_resources(web(kubelet={"evictionHard": {"nodefs.available": "0%"}}))
+    assert off["ephemeral-storage"] - by_default["ephemeral-storage"] == 5 * GIB
     made = [karpenter("al2023@v20260715", each) for each in ({}, EVERYTHING)]
     instance = made[0].pools[0].instance_types[0]
     shapes = [build_pool_shape(each.pools[0], each.node_class, instance, ()) for each in made]

@@ -204,6 +204,8 @@ CASES: list[tuple[str, dict[str, Any], str, str, Severity]] = [
     ("no-vpc-cni", {"addons": {"vpcCni": {"enabled": False}}}, "addons.vpcCni.enabled", "CNI", WARNING),
     ("addon-version", {"addons": {"coredns": {"version": "latest"}}}, "addons.coredns.version", "eksbuild", ERROR),
     ("addon-version", extra(version="latest"), "addons.extra.external-dns.version", "eksbuild", ERROR),
+    ("addon-unknown", {"addons": {"extra": {"metric-server": {}}}}, "addons.extra.metric-server",
+     "nothing is known here", WARNING),
     ("addon-own-key", {"addons": {"extra": {"coredns": {}}}}, "addons.extra.coredns", "addons.coredns", ERROR),
     ("addon-configuration", extra(configurationValues={"tolerations": [{"operator": "Is"}]}),
      "addons.extra.external-dns.configurationValues.tolerations", "'Is' is not an operator", ERROR),

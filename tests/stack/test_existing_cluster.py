@@ -53,7 +53,12 @@ def scaled(use: str, key: str, **settings: Any) -> dict[str, Any]:
     return on_cluster(autoscaling={"use": use, key: {"installed": True, **settings}})
 
 
+BOTH: Mapping[str, Any] = {"general": {"architectures": ["arm64", "amd64"], "cpuLimit": 64}}
 CASES: list[tuple[str, dict[str, Any], str, str, Severity]] = [
+    ("amd64-beside-others", on_cluster(autoscaling=merged(KARPENTER, {"karpenter": {"nodePools": BOTH}})),
+     "autoscaling.karpenter.nodePools.general.architectures", "come before those of NodePools", WARNING),
+    ("amd64-beside-others", on_cluster(autoscaling={"use": "auto-mode", "autoMode": {"nodePools": BOTH}}),
+     "autoscaling.autoMode.nodePools.general.architectures", "come before those of NodePools", WARNING),
     *(
         ("cluster-not-managed", on_cluster(**{key: value}), key, "belongs to the cluster shop", ERROR)
         for key, value in {
@@ -279,7 +284,9 @@ def test_private_subnets_are_those_whose_default_route_avoids_internet_gateways(
     [
         ([], ()),
         ([["sg-0"], ["sg-0", "sg-1"]], ()),
-        ([["sg-1", "sg-2"], ["sg-0", "sg-1"]], ("sg-1",)),
+        ([["sg-1", "sg-2"], ["sg-1", "sg-2"]], ("sg-1", "sg-2")),
+        # What they have in common may be for something else.
+        ([["sg-1", "sg-2"], ["sg-0", "sg-1"]], ("sg-0", "sg-1")),
         ([["sg-1"], ["sg-2"]], None),
     ],
 )

@@ -9,6 +9,14 @@ from tests.stack.files import CONFIG, Project
 # What is added to the group ``web`` (line 10), and the line that rejects it.
 IN_GROUP = [
     ("colour: red", "nodeGroups.web.colour: colour is unknown here. Known here: kind, capacityType,"),
+    (
+        "kubelet: {evictionHard: {memory.avail: 200Mi}}",
+        "nodeGroups.web.kubelet.evictionHard.memory.avail: memory.avail is unknown here. Did you mean memory.",
+    ),
+    (
+        "kubelet: {kubeReserved: {gpus: 1Gi}}",
+        "nodeGroups.web.kubelet.kubeReserved.gpus: gpus is unknown here. Known: cpu, memory, ephemeral-storage.",
+    ),
     ("min_size: 1", "nodeGroups.web.min_size: min_size is unknown here. Did you mean minSize?"),
     ("cidr: 10.0.0.0/8", "nodeGroups.web.cidr: cidr is unknown here. It belongs to network.cidr."),
     ('maxSize: "3"', "nodeGroups.web.maxSize: maxSize is the string '3'; it takes a whole number. Write it without"),

@@ -265,15 +265,17 @@ def _values(schema: Mapping[str, Any]) -> Any:  # noqa: ANN401  (JSON Schema: a 
 def _takes(schema: Mapping[str, Any]) -> str:
     if options := schema.get("anyOf"):
         return " or ".join(dict.fromkeys(_takes(option) for option in options if option != {"enum": ["true", "false"]}))
-    if "enum" in schema:
-        return ", ".join(f"`{value}`" if isinstance(value, str) else str(value) for value in schema["enum"])
+    if words := schema.get("enum", [schema["const"]] if "const" in schema else []):
+        return ", ".join(f"`{value}`" if isinstance(value, str) else str(value) for value in words)
     kind = schema.get("type")
     if kind == "array":
         inner = schema.get("items", {})
         return f"list of {_takes(inner)}" if "enum" in inner else "list"
     more = _values(schema)
     if kind == "object" and more is not True and not _reference(more) and more.get("type") != "object":
-        return "map of strings"
+        what = "lists" if more.get("type") == "array" else "strings"
+        names = schema.get("propertyNames", {}).get("enum", ())
+        return f"map of {what}{' by ' if names else ''}{', '.join(f'`{name}`' for name in names)}"
     if kind in ("integer", "number"):
         low, high = schema.get("minimum"), schema.get("maximum")
         return f"{low} to {high}" if high is not None else f"number, {low} or more" if low is not None else "number"

@@ -51,6 +51,7 @@ def diff(
     data = {
         "stack": found.stack,
         "against": against,
+        "new": found.new,
         "endsNodes": found.ends_nodes,
         "nodes": found.nodes,
         "keys": found.keys,
@@ -67,10 +68,14 @@ def diff(
 
 
 def _blocks(found: StackDifference, against: str) -> Iterator[Block]:
-    if not found.keys and not found.findings and not found.ends_nodes:
+    if not found.keys and not found.findings and not found.ends_nodes and not found.new:
         yield f"{found.stack}: nothing differs from {against}."
         return
-    yield f"{found.stack}, compared with {against}:"
+    yield (
+        f"{found.stack} is new: {against} has no such stack."
+        if found.new
+        else f"{found.stack}, compared with {against}:"
+    )
     rows = [(each.subject, each.outcome, each.pace, "; ".join(each.reasons)) for each in found.nodes]
     yield Table(("nodes", "outcome", "pace", "why"), rows)
     if found.keys:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from multiarch.autoscaling.owner_flags import list_arguments, read_namespace
@@ -12,6 +12,8 @@ from multiarch.facts.taints import Taint
 from multiarch.kubernetes.cluster import KubernetesCluster
 from multiarch.kubernetes.resources import RESOURCES, Kind
 from multiarch.kubernetes.source import LoadedObject
+from multiarch.manifests.quantities import parse_quantity
+from multiarch.manifests.selectors import Operator
 from multiarch.manifests.values import to_mapping
 from multiarch.nodes.model import CapacityType
 from multiarch.observed.eks.model import InCluster, ObservedPool
@@ -23,6 +25,8 @@ CLUSTER_AUTOSCALER, _KARPENTER = "cluster-autoscaler", "karpenter/controller"
 _PREFIXES = "ENABLE_PREFIX_DELEGATION"
 _READ = frozenset((keys.ARCHITECTURE, keys.KARPENTER_CAPACITY_TYPE, keys.OPERATING_SYSTEM))
 _AUTO_MODE_GROUP = "eks.amazonaws.com"
+_BUDGETS, _CONSOLIDATION, _AUTO_MODE_GRACE = [{"nodes": "10%"}], "WhenEmptyOrUnderutilized", "24h0m0s"
+"""What a stack writes, or leaves to the API server."""
 
 
 def read_inside(
@@ -86,20 +90,52 @@ def read_pool(pool: Mapping[str, Any]) -> ObservedPool:
     template = to_mapping(spec.get("template"))
     inner = to_mapping(template.get("spec"))
     requirements: Sequence[Mapping[str, Any]] = inner.get("requirements") or ()
-    bought = next((each for each in requirements if each.get("key") == keys.KARPENTER_CAPACITY_TYPE), {})
-    allowed = [each for each in bought.get("values") or ("on-demand",) if each in set(CapacityType)]
-    cpu = str(to_mapping(spec.get("limits")).get("cpu", ""))
+    limits = to_mapping(spec.get("limits"))
+    auto_mode = to_mapping(inner.get("nodeClassRef")).get("group") == _AUTO_MODE_GROUP
     return ObservedPool(
         name=str(to_mapping(pool.get("metadata")).get("name")),
         architectures=tuple(sorted(find_pool_architectures(pool))),
-        capacity_types=tuple(CapacityType(each) for each in allowed) or (CapacityType.ON_DEMAND,),
+        capacity_types=_read_capacity_types(requirements),
         labels=dict(sorted(to_mapping(to_mapping(template.get("metadata")).get("labels")).items())),
         taints=read_taints(inner.get("taints") or ()),
-        cpu_limit=int(cpu) if cpu.isdigit() and int(cpu) else None,
-        auto_mode=to_mapping(inner.get("nodeClassRef")).get("group") == _AUTO_MODE_GROUP,
+        cpu_limit=int(parse_quantity(limits["cpu"])) or None if "cpu" in limits else None,
+        auto_mode=auto_mode,
         others=tuple(sorted({str(each.get("key")) for each in requirements} - _READ)),
         weight=int(spec.get("weight") or 0),
+        memory_limit=str(limits.get("memory", "")),
+        settings=tuple(_list_settings(spec, inner, auto_mode=auto_mode)),
     )
+
+
+def _read_capacity_types(requirements: Sequence[Mapping[str, Any]]) -> tuple[CapacityType, ...]:
+    """Return what a NodePool may buy; without a requirement Karpenter buys on-demand."""
+    written = [each for each in requirements if each.get("key") == keys.KARPENTER_CAPACITY_TYPE]
+    allowed = set(CapacityType) if written else {CapacityType.ON_DEMAND}
+    for each in written:
+        values = set(each.get("values") or ())
+        if each.get("operator") == Operator.IN:
+            allowed &= values
+        elif each.get("operator") == Operator.NOT_IN:
+            allowed -= values
+    return tuple(each for each in CapacityType if each in allowed) or (CapacityType.ON_DEMAND,)
+
+
+def _list_settings(spec: Mapping[str, Any], inner: Mapping[str, Any], *, auto_mode: bool) -> Iterator[str]:
+    """Yield fields that are not those which a stack writes by itself."""
+    disruption = to_mapping(spec.get("disruption"))
+    lifetime, grace = (("336h", "336h0m0s"), _AUTO_MODE_GRACE) if auto_mode else (("720h", "720h0m0s"), None)
+    if disruption.get("budgets", _BUDGETS) != _BUDGETS:
+        yield "disruption.budgets"
+    if disruption.get("consolidationPolicy", _CONSOLIDATION) != _CONSOLIDATION:
+        yield "disruption.consolidationPolicy"
+    if inner.get("expireAfter", lifetime[0]) not in lifetime:
+        yield "expireAfter"
+    if inner.get("startupTaints"):
+        yield "startupTaints"
+    if inner.get("terminationGracePeriod", grace) != grace:
+        yield "terminationGracePeriod"
+    if not auto_mode:
+        yield "image, disks and user data of its EC2NodeClass"
 
 
 def _read_prefixes(vpc_cni: Mapping[str, Any] | None) -> bool | None:

@@ -84,7 +84,8 @@ class ObservedGroup:
 class ObservedPool:
     """A NodePool. ``architectures`` are those that its requirements allow; ``auto_mode``: EKS Auto Mode's.
 
-    ``others`` are keys of requirements that are not read. ``weight`` is 0 where none is written, as Karpenter counts.
+    ``others`` are keys of requirements that are not read, and ``settings`` fields that a stack would write otherwise.
+    ``cpu_limit`` is in vCPUs, ``memory_limit`` a quantity. ``weight`` is 0 where none is written, as Karpenter counts.
     """
 
     name: str
@@ -96,6 +97,8 @@ class ObservedPool:
     auto_mode: bool
     others: tuple[str, ...] = ()
     weight: int = 0
+    memory_limit: str = ""
+    settings: tuple[str, ...] = ()
 
     @property
     def only_amd64(self) -> bool:
