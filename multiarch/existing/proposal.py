@@ -244,4 +244,7 @@ def _list_network_notes(cluster: ObservedCluster, subnets: tuple[ObservedSubnet,
         if subnet.id in unused:
             yield f"Not used: the subnet {subnet.id}: {'no free addresses' if not subnet.free else 'it is public'}."
     if cluster.prefix_delegation is None and (cluster.inside is None or cluster.inside.prefix_delegation is None):
-        yield "Unknown: prefix delegation, because vpc-cni is not an EKS add-on here; false has fewer pods per node."
+        yield (
+            "Unknown: prefix delegation, because no configuration of an EKS add-on vpc-cni says it; false has fewer "
+            "pods per node."
+        )

@@ -66,7 +66,8 @@ def _cluster(found: Proposal) -> Iterator[str]:
     cluster, inside = found.cluster, found.cluster.inside
     cni = "of the add-on vpc-cni"
     prefixes = cluster.prefix_delegation
-    if prefixes is None and inside is not None:
+    # Also true where the variable was set by hand, of which the add-on says nothing.
+    if inside is not None and inside.prefix_delegation is not None:
         prefixes, cni = inside.prefix_delegation, "of the DaemonSet aws-node"
     yield "  # From `aws eks describe-cluster`. Keep the quotes: without them 1.30 is the number 1.3."
     yield f"  multiarch-eks:kubernetesVersion: {_text(cluster.version)}"

@@ -47,7 +47,9 @@ def pin_cluster(stack: Stack, settings: ExistingCluster, clients: PinClients) ->
     for key, name in _FIELDS.items():
         old = getattr(settings, name) if key in settings.written else None
         if found[key] is None:
-            reason = "the VPC CNI is not an EKS add-on: write whether it gives nodes /28 prefixes"
+            reason = (
+                "no configuration of an EKS add-on says it: write ENABLE_PREFIX_DELEGATION of the DaemonSet aws-node"
+            )
             rows.append(Kept(f"cluster.{key}", str(format_scalar(old)), reason))
         else:
             rows.append(_compare(f"cluster.{key}", old, found[key]))

@@ -14,12 +14,12 @@ Client = Any
 _USABLE = ("ACTIVE", "UPDATING")
 _ANYWHERE = "0.0.0.0/0"
 # The configuration of an add-on is JSON or YAML.
-_PREFIX_DELEGATION = re.compile(r"""\bENABLE_PREFIX_DELEGATION["']?\s*:\s*["']?true\b""")
+_PREFIX_DELEGATION = re.compile(r"""\bENABLE_PREFIX_DELEGATION["']?\s*:\s*["']?(true|false)\b""")
 
 
 @dataclass(frozen=True, slots=True)
 class EksCluster:
-    """A cluster as EKS describes it; ``prefix_delegation`` is None where the VPC CNI is not an EKS add-on.
+    """A cluster as EKS describes it; ``prefix_delegation`` is None where no configuration of an EKS add-on says it.
 
     ``security_group`` is that which EKS gives nodes. ``auto_mode_role`` is the name of the role of EKS Auto Mode's
     nodes.
@@ -105,7 +105,8 @@ def read_addons(eks: Client, cluster: EksCluster) -> EksCluster:
         return cluster
     cni = _read_addon(eks, cluster.name, "vpc-cni")
     agent = cluster.pod_identity_agent or _read_addon(eks, cluster.name, "eks-pod-identity-agent") is not None
-    prefixes = cluster.prefix_delegation if cni is None else bool(_PREFIX_DELEGATION.search(cni))
+    written = _PREFIX_DELEGATION.search(cni or "")
+    prefixes = written[1] == "true" if written else cluster.prefix_delegation
     return replace(cluster, pod_identity_agent=agent, prefix_delegation=prefixes)
 
 

@@ -71,7 +71,11 @@ def _rows(plan: Plan) -> Iterator[Row]:
     yield "charts.registry", plan.chart_registry or "the publishers' own"
     yield "nodeRepair", _show_setting(next((each.node_repair for each in plan.node_groups), None), "off")
     yield from _iam(plan)
-    yield "session", f"closed after {plan.session.settings.idle_timeout_minutes} idle minutes"
+    karpenter = plan.autoscaling.karpenter
+    if plan.node_groups or (karpenter and not karpenter.installed):
+        yield "session", f"closed after {plan.session.settings.idle_timeout_minutes} idle minutes"
+    else:
+        yield "session", "no effect: no node has a role of the stack's that allows sessions"
     yield "tags", [f"{key}={value}" for key, value in plan.tags], _TAGS_RULE, " "
 
 

@@ -218,6 +218,7 @@ def _check_stack(
     autoscalers.check_autoscaler_has_internet(spec, report)
     autoscalers.check_autoscaler_has_a_role(spec, report)
     autoscalers.check_auto_mode(spec, stack.origin, report)
+    autoscalers.check_session_has_nodes(spec, stack.origin, report)
     autoscalers.check_groups_can_grow(spec.autoscaling, groups, report)
     if network is not None and (network.zones or isinstance(network, NewNetwork)):
         autoscalers.check_one_group_per_zone(spec, network.zone_count, groups, report)

@@ -79,3 +79,8 @@ def test_node_pools_of_an_installed_karpenter_and_of_auto_mode(auto_mode: bool) 
         if auto_mode
         else {"use": "karpenter", "karpenter": {"installed": True, "nodeRole": "nodes", "nodePools": pools}}
     )
+
+
+def test_prefix_delegation_is_that_of_the_daemon_set() -> None:
+    """Set by hand, it is not in the add-on's configuration."""
+    assert write(cluster(group(), inside=InCluster("here", prefix_delegation=True)))["cluster"]["prefixDelegation"]

@@ -12,10 +12,12 @@ from multiarch.errors import MultiarchError
 from multiarch.rules import Severity
 from multiarch.stack.cluster_pins import pin_cluster
 from multiarch.stack.eks_cluster import EksCluster, find_security_groups, read_nodes, read_private_subnets, read_subnets
+from multiarch.stack.explanation import explain_stack
 from multiarch.stack.model import ExistingClusterPlan, ExistingNetwork
 from multiarch.stack.pin import PinClients, write_pins
+from multiarch.stack.plan import make_plan
 from tests.stack.files import CONFIG, Project
-from tests.stack.words import check_contradiction, merged, plan, stack
+from tests.stack.words import TODAY, check_contradiction, merged, plan, stack
 
 ERROR, WARNING = Severity.ERROR, Severity.WARNING
 A, B = "subnet-0123456789abcdef0", "subnet-0123456789abcdef1"
@@ -124,6 +126,9 @@ CASES: list[tuple[str, dict[str, Any], str, str, Severity]] = [
      "autoscaling.karpenter.nodeRole", "Write nodes.", ERROR),
     ("node-role", {"autoscaling": {"use": "karpenter", "karpenter": {"controllerGroup": "web", "nodeRole": "nodes"}}},
      "autoscaling.karpenter.nodeRole", "makes a role", ERROR),
+    ("session-without-nodes",
+     {**on_cluster(autoscaling=KARPENTER, session={"idleTimeoutMinutes": 5}), **NO_GROUPS}, "session",
+     "have the role nodes", WARNING),
     ("migration-of-installed",
      on_cluster(autoscaling={**KARPENTER, "migrateFrom": "cluster-autoscaler"}), "autoscaling.migrateFrom",
      "does not install karpenter", ERROR),
@@ -170,6 +175,13 @@ def test_groups_for_each_zone_follow_from_the_subnets() -> None:
         ("web-arm", ()),
         ("web-b", ("eu-west-1b",)),
     ]
+
+
+@pytest.mark.parametrize(("groups", "says"), [(NO_GROUPS, "no effect"), ({}, "closed after")])
+def test_sessions_are_explained_as_what_they_are(groups: dict[str, Any], says: str) -> None:
+    words = stack({**on_cluster(autoscaling=KARPENTER), **groups})
+    (row,) = [each for each in explain_stack(words, make_plan(words, today=TODAY)).cluster if each.key == "session"]
+    assert says in row.value
 
 
 def test_an_installed_karpenter_needs_no_node_group_and_gets_a_class_of_the_stacks_name() -> None:
@@ -320,7 +332,25 @@ def test_pinning_takes_the_clusters_values_and_leaves_subnets_that_are_written()
     found = pinned(without_add_ons, subnets=None)
     assert found["cluster.subnets.eu-west-1b"] == (B,)
     assert found["cluster.podIdentityAgent"] is True
-    assert "not an EKS add-on" in found["cluster.prefixDelegation"]
+    assert found["cluster.prefixDelegation"] == NOT_SAID
+
+
+NOT_SAID = "no configuration of an EKS add-on says it: write ENABLE_PREFIX_DELEGATION of the DaemonSet aws-node"
+
+
+@pytest.mark.parametrize(
+    ("configuration", "pin"),
+    [
+        ('{"env": {"ENABLE_PREFIX_DELEGATION": "false"}}', False),
+        ("", NOT_SAID),
+        ('{"env": {"WARM_IP_TARGET": "2"}}', NOT_SAID),
+    ],
+)
+def test_prefix_delegation_that_is_written_stays_where_the_add_on_does_not_say_it(
+    configuration: str, pin: object
+) -> None:
+    aws = FakeAws({}, {"vpc-cni": configuration}, status="ACTIVE")
+    assert pinned(aws, prefixDelegation=True)["cluster.prefixDelegation"] == pin
 
 
 @pytest.mark.parametrize(
