@@ -14,10 +14,13 @@ from sandbox.providers import forking
 
 
 def main() -> int:
-    """Serve both until SIGTERM or Ctrl-C; the arguments are those of ``python -m sandbox.aws``."""
+    """Serve both until SIGTERM or Ctrl-C."""
+    arguments = sys.argv[1:]
+    if ahead := arguments[0] == forking.AHEAD:
+        arguments.pop(0)
     if os.fork() == 0:
-        forking.serve(Path(sys.argv[-1]) / forking.SOCKET)
-    return aws.main()
+        forking.serve(Path(arguments[-1]), ahead=ahead)
+    return aws.main(arguments)
 
 
 if __name__ == "__main__":

@@ -16,11 +16,12 @@ from types import MappingProxyType
 from multiarch.files import write_atomically
 from sandbox import plugins
 from sandbox.layout import CLONE, Layout
-from sandbox.providers import forking
+from sandbox.providers import forking, interpreter
 from sandbox.state import Engine
 
 PASSPHRASE = "sandbox"  # noqa: S105 (protects nothing: it encrypts made-up values in a folder that `down` removes)
 _SHIM_MARK = "# The sandbox's own pulumi"
+_ENGINE_LOGS = "logs"
 _SHELL_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 # The user's profiles may name another endpoint, or a role; a file that can't be parsed stops every client.
 _NO_AWS_FILES: Mapping[str, str] = {"AWS_CONFIG_FILE": os.devnull, "AWS_SHARED_CREDENTIALS_FILE": os.devnull}
@@ -79,6 +80,7 @@ def build(
         "PULUMI_CONFIG_PASSPHRASE": PASSPHRASE,
         "PULUMI_DISABLE_AUTOMATIC_PLUGIN_ACQUISITION": "true",
         "PULUMI_HOME": str(layout.home),
+        "PULUMI_PYTHON_CMD": str(layout.programs / interpreter.NAME),
         "PULUMI_SKIP_UPDATE_CHECK": "true",
     }
     if any(shutil.which(f"pulumi-resource-{name}", path=environ.get("PATH")) for name in plugins.NAMES):
@@ -138,11 +140,17 @@ def _leading_out(environ: Mapping[str, str], set_: Mapping[str, str]) -> tuple[s
 def write_plugins(layout: Layout, official: Mapping[str, str] = MappingProxyType({})) -> None:
     """Install stand-ins and official plugins as Pulumi's, in the versions that SDKs and component request.
 
+    Also a Python for the engine's language host, and a file in place of the folder of the engine's own log.
+
     ``official`` is as ``sandbox.plugins.find_plugins`` returns it. A stand-in for the AWS CLI is on PATH, which the eks
     component looks for.
     """
+    # The engine would log all it does into a folder of this name, compressed and encrypted: a third of its time.
+    layout.home.mkdir(parents=True, exist_ok=True)
+    if not (layout.home / _ENGINE_LOGS).exists():
+        (layout.home / _ENGINE_LOGS).touch()
     connect = shlex.quote(str(CLONE / "sandbox" / "providers" / "connect.py"))
-    socket = shlex.quote(str(layout.server / forking.SOCKET))
+    stand_ins, programs = (shlex.quote(str(layout.server / name)) for name in (forking.STAND_INS, forking.PYTHON))
     for name, version in plugins.list_wanted():
         file = layout.home / "plugins" / f"resource-{name}-v{version}" / f"pulumi-resource-{name}"
         program = official.get(f"{name}-v{version}")
@@ -156,9 +164,20 @@ exec {shlex.quote(program)} "$@"
             else f"""#!/bin/sh
 # The sandbox's stand-in for the {name} provider. A plugin ends with its engine.
 export MULTIARCH_SANDBOX_ENGINE=$PPID PYTHONPATH={shlex.quote(str(CLONE))}${{PYTHONPATH:+:$PYTHONPATH}}
-exec {shlex.quote(sys.executable)} -S {connect} {socket} {name} "$@"
+exec {shlex.quote(sys.executable)} -S {connect} {stand_ins} {name} "$@"
 """,
         )
+    program = shlex.quote(sys.executable)
+    _write_script(
+        layout.programs / interpreter.NAME,
+        f"""#!/bin/sh
+# Python for Pulumi's language host, with the SDKs loaded: sandbox/providers/interpreter.py.
+case "$1 $2" in
+*/pulumi-language-python-exec\\ -*|"-m pip") exec {program} -S {connect} {programs} {interpreter.NAME} "$@" ;;
+esac
+exec {program} "$@"
+""",
+    )
     _write_script(
         layout.programs / "aws",
         f"""#!/bin/sh

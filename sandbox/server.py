@@ -14,9 +14,11 @@ from typing import TypeVar
 from urllib.parse import urlsplit
 
 from multiarch.errors import OutsideError
+from multiarch.stack.engine_config import NAMESPACE
 from sandbox.environment import forget_aws
 from sandbox.layout import CLONE, Layout
 from sandbox.processes import ProcessId, alive, identify, interrupt, stop_session, with_arguments
+from sandbox.providers import forking
 from sandbox.state import Server
 
 _READY = re.compile(r"^listening (http://127\.0\.0\.1:\d+)$", re.MULTILINE)
@@ -27,16 +29,19 @@ T = TypeVar("T")
 
 
 def start(layout: Layout) -> Server:
-    """Start the AWS server and what starts stand-ins, as :func:`launch` says."""
-    return launch("sandbox.background", layout.server, "AWS server")
+    """Start the AWS server and what starts stand-ins and programs, as :func:`launch` says."""
+    own = layout.settings()["name"] == NAMESPACE
+    return launch("sandbox.background", layout.server, "AWS server", *([forking.AHEAD] if own else []))
 
 
-def launch(module: str, folder: Path, what: str) -> Server:
+def launch(module: str, folder: Path, what: str, *options: str) -> Server:
     """Start a server on a free port of the loopback address and wait until it listens; ``folder`` gets its output.
 
     Raises what :func:`run_behind` raises.
     """
-    return Server(*run_behind(module, ("--port", "0"), folder, what, lambda: url_of(folder), timeout=_TIMEOUT))
+    return Server(
+        *run_behind(module, (*options, "--port", "0"), folder, what, lambda: url_of(folder), timeout=_TIMEOUT)
+    )
 
 
 def run_behind(

@@ -93,7 +93,11 @@ _GROUPS: Final = {
 }
 """Files that share an expensive session fixture, by the start of their names: one worker runs them all."""
 _GROUP_OF_FIXTURE: Final = {"platform": "platform", "session_rig": "rig", "real_nodes": "nodes"}
-_LONGEST_FIRST: Final = ("platform", "rig", "nodes", "cluster", "tests/e2e/", "tests/sandbox/", "browser", "tests/")
+_LONGEST_FIRST: Final = (
+    *("platform", "rig", "nodes", "cluster"),
+    *(f"tests/{name}.py" for name in ("e2e/test_karpenter_up", "e2e/test_migration", "sandbox/test_lifecycle")),
+    *("tests/e2e/test_review.py", "tests/e2e/", "tests/sandbox/", "browser", "tests/"),
+)
 """The order of the groups, by the start of their names, so that the workers end at about the same time."""
 
 _FEW_EXAMPLES: Final = 10

@@ -53,7 +53,6 @@ _COMMANDS_ONLY = frozenset(
         "cost",
         "git.py",
         "images",
-        "kubernetes",
         "observed",
         "prices",
         "program.py",

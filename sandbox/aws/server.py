@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import logging
 import re
 import threading
@@ -12,6 +13,7 @@ from io import BytesIO
 from typing import Any
 
 from moto import backends
+from moto.core import responses, utils
 from moto.moto_server.werkzeug_app import DomainDispatcherApplication, MotoRequestHandler, create_backend_app
 from werkzeug.serving import BaseWSGIServer, make_server
 
@@ -46,6 +48,10 @@ class SandboxApp:
         # moto looks for its services in its folder at every request.
         services = frozenset(backends.list_of_moto_modules())
         backends.list_of_moto_modules = lambda: services
+        # And for the methods of a service's class.
+        responses.method_names_from_class = functools.cache(  # type: ignore[attr-defined] # what it imports
+            utils.method_names_from_class
+        )
         self._moto = DomainDispatcherApplication(create_backend_app)
         self._lock = threading.Lock()
         self.controls = controls.Controls()

@@ -1,4 +1,6 @@
-"""``connect.py SOCKET NAME ENGINE``: have a stand-in started (see ``forking.py``), and end with it or with the engine.
+"""``connect.py SOCKET NAME ARGUMENT…``: have a stand-in or ``python`` started (see ``forking.py``), and end with it.
+
+It also ends with what has started it: the engine, or its language host.
 
 Imports little, and nothing of the project: it must start fast.
 """
@@ -12,7 +14,7 @@ import sys
 
 
 def main(path: str, name: str, *arguments: str) -> None:
-    """Pass the streams to the stand-in, then wait; without a process at ``path``, become the stand-in."""
+    """Pass the streams on, then wait for the exit code; without a process at ``path``, become the program."""
     # By Python's own handlers an end could come late: see quiet_end in __init__.py.
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, signal.SIG_DFL)
@@ -23,13 +25,15 @@ def main(path: str, name: str, *arguments: str) -> None:
         connection.connect(os.path.basename(path))  # noqa: PTH119
     except OSError:
         os.chdir(folder)
-        os.execv(sys.executable, [sys.executable, "-m", "sandbox.providers", name, *arguments])  # noqa: S606
+        begin = [] if name == "python" else ["-m", "sandbox.providers", name]
+        os.execv(sys.executable, [sys.executable, *begin, *arguments])  # noqa: S606
     request = json.dumps([name, arguments, dict(os.environ), folder]).encode() + b"\n"
     sent = socket.send_fds(connection, [request], [0, 1, 2])
     connection.sendall(request[sent:])
     while os.getppid() == engine:
         if select.select([connection], [], [], 0.5)[0]:
-            break
+            code = connection.recv(1)
+            sys.exit(code[0] if code else name == "python")
 
 
 if __name__ == "__main__":

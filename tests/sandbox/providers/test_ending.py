@@ -23,7 +23,12 @@ from sandbox.providers import forking
 ENGINE = "import subprocess, sys, time; p = subprocess.Popen(sys.argv[1:]); print(p.pid, flush=True); time.sleep(600)"
 
 
-FORKS = "import sys; from pathlib import Path; from sandbox.providers import forking; forking.serve(Path(sys.argv[1]))"
+FORKS = """
+import sys
+from pathlib import Path
+from sandbox.providers import forking
+forking.serve(Path(sys.argv[1]), ahead=False)
+"""
 
 
 @pytest.fixture
@@ -72,9 +77,9 @@ def test_it_ends_with_an_engine_that_was_killed(plugin: tuple[subprocess.Popen[s
 def test_a_forked_stand_in_ends_with_what_the_engine_has_started(
     tmp_path: Path, request: pytest.FixtureRequest
 ) -> None:
-    socket = Layout(tmp_path).server / forking.SOCKET
+    socket = Layout(tmp_path).server / forking.STAND_INS
     socket.parent.mkdir(parents=True)
-    with subprocess.Popen([sys.executable, "-c", FORKS, str(socket)]) as forks:
+    with subprocess.Popen([sys.executable, "-c", FORKS, str(socket.parent)]) as forks:
         wait_for(socket.exists, "the socket", timeout=20)
         _, process = request.getfixturevalue("plugin")
         children = Path(f"/proc/{forks.pid}/task/{forks.pid}/children")

@@ -1,0 +1,91 @@
+"""Python with loaded SDKs does what Python does."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import pytest
+
+from sandbox import processes
+from sandbox.cluster.programs import wait_for
+from sandbox.environment import write_plugins
+from sandbox.layout import CLONE, Layout
+from sandbox.providers import forking, interpreter
+
+FORKS = """
+import sys
+from pathlib import Path
+from sandbox.providers import forking
+forking.serve(Path(sys.argv[1]), ahead=False)
+"""
+SHOWS = """
+import atexit, os, sys
+atexit.register(print, "the end")
+print(sys.argv, [each for each in sys.path if "editable" not in each], __name__, os.getcwd(), os.environ["OWN"])
+print(sys.stdin.read(), file=sys.stderr)
+from multiarch import where
+print(where)
+"""
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """A folder with a program, a module of this project's name, and the process that forks."""
+    root = tmp_path_factory.mktemp("interpreter")
+    layout = Layout(root)
+    write_plugins(layout)
+    layout.server.mkdir(parents=True)
+    (root / "multiarch.py").write_text("where = 'beside the program'\n")
+    socket = layout.server / forking.PYTHON
+    with subprocess.Popen([sys.executable, "-c", FORKS, str(layout.server)], cwd=CLONE) as forks:
+        wait_for(socket.exists, "the socket", timeout=20)
+        yield root
+        forks.kill()
+
+
+def run(folder: Path, command: Sequence[str | Path]) -> tuple[int, str, str]:
+    done = subprocess.run(
+        command, cwd=folder, env=os.environ | {"OWN": "1"}, input="typed", capture_output=True, text=True, check=False
+    )
+    return done.returncode, done.stdout, done.stderr
+
+
+@pytest.mark.parametrize(
+    "end",
+    ["", "sys.exit()", "sys.exit(32)", "sys.exit('a sentence')", "raise KeyError('x')", "os._exit(7)"],
+    ids=["end", "exit", "32", "sentence", "exception", "at once"],
+)
+def test_a_program_runs_and_ends_as_in_python(folder: Path, end: str) -> None:
+    script = folder / "pulumi-language-python-exec"
+    script.write_text(f"{SHOWS}\n{end}\n")
+    arguments = [str(script), "--stack", "a b"]
+    code, out, err = run(folder, [Layout(folder).programs / interpreter.NAME, *arguments])
+    expected = run(folder, [sys.executable, *arguments])
+    assert out == expected[1]
+    assert err.splitlines()[-1] == expected[2].splitlines()[-1]  # a traceback has more lines
+    # Of a program that ends at once nothing is known but that it did.
+    assert code == (1 if "_exit" in end else expected[0])
+
+
+def test_pip_lists_what_it_lists(folder: Path) -> None:
+    arguments = ["-m", "pip", "list", "-v", "--format", "json"]
+    assert run(folder, [Layout(folder).programs / interpreter.NAME, *arguments]) == run(
+        folder, [sys.executable, *arguments]
+    )
+
+
+def test_a_program_ends_with_its_language_host(folder: Path) -> None:
+    script = folder / "pulumi-language-python-exec"
+    script.write_text("import os, time; print(os.getpid(), flush=True); time.sleep(600)\n")
+    command: list[str | Path] = [Layout(folder).programs / interpreter.NAME, script, "--stack"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as started:
+        assert started.stdout is not None
+        process = processes.identify(int(started.stdout.readline()))
+        assert process is not None
+        assert process.pid != started.pid  # it was forked
+        started.kill()
+        wait_for(lambda: not processes.alive(process), "the program's end", timeout=5)
