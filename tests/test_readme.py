@@ -24,6 +24,8 @@ def test_it_is_short() -> None:
 
 def test_the_first_thing_shown_is_a_valid_stack_of_six_lines(tmp_path: Path) -> None:
     (block,) = [block for block in blocks(README) if block.markers == ("stack: search-dev",)]
+    # The first page of the site shows the same.
+    assert block.text in {other.text for other in blocks(ROOT / "docs" / "index.md")}
     lines = block.text.splitlines()
     assert lines[0] == "config:"
     assert len(lines) == 7
