@@ -40,11 +40,11 @@ class JoinedCluster:
     subnets: Mapping[str, Mapping[str, Any]] | None = field(default_factory=dict)
     groups: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     security_groups: Mapping[str, Mapping[str, Any]] | None = field(default_factory=dict)
-    unread: tuple[Unread, ...] = ()
+    unread: tuple[UncheckedPart, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
-class Unread:
+class UncheckedPart:
     """A part of what a plan is compared with that could not be read: what is not checked for that reason."""
 
     unchecked: str
@@ -66,14 +66,14 @@ def read_joined_cluster(clients: Clients, plan: Plan) -> JoinedCluster:
         cluster = describe_eks_cluster(clients("eks"), plan.cluster.name)
     if cluster is None or not cluster.is_usable:
         return JoinedCluster(cluster)
-    unread: list[Unread] = []
+    unread: list[UncheckedPart] = []
 
     def attempt(unchecked: str, read: Callable[[], _T], *, groups: bool = False) -> _T | None:
         try:
             with translate_failures():
                 return read()
         except OutsideError as error:
-            unread.append(Unread(unchecked, error, groups))
+            unread.append(UncheckedPart(unchecked, error, groups))
             return None
 
     complete = attempt(
