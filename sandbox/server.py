@@ -30,7 +30,8 @@ T = TypeVar("T")
 
 def start(layout: Layout) -> Server:
     """Start the AWS server and what starts stand-ins and programs, as :func:`launch` says."""
-    own = layout.settings()["name"] == NAMESPACE
+    # A folder without a project has no program, and no stand-in to load ahead.
+    own = (layout.root / "Pulumi.yaml").is_file() and layout.settings()["name"] == NAMESPACE
     return launch("sandbox.background", layout.server, "AWS server", *([forking.AHEAD] if own else []))
 
 

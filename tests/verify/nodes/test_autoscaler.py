@@ -50,7 +50,8 @@ def test_a_missing_autoscaler_is_told() -> None:
 def test_a_node_pool_of_others_that_comes_before_arm64_is_told(
     change: dict[str, Any], weight: int, before: list[str]
 ) -> None:
-    karpenter = {"installed": True, "nodeRole": "nodes", "amiAlias": "al2023@v20260715", "nodePools": {"general": {}}}
+    pools = {"general": {"architectures": ["arm64", "amd64"]}}
+    karpenter = {"installed": True, "nodeRole": "nodes", "amiAlias": "al2023@v20260715", "nodePools": pools}
     scaling = {"autoscaling": {"use": "karpenter", "karpenter": karpenter, **change}}
     made = plan(merged(EXISTING_CLUSTER, scaling)).autoscaling
     theirs = node_pool("workers", "amd64", "on-demand", weight)
