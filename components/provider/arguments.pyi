@@ -657,6 +657,8 @@ class IamSettings(TypedDict):
     """
     nodePolicies: NotRequired[list[str]]
     """ARNs of managed policies that the roles of nodes get in addition, where the stack creates these roles."""
+    serviceAccounts: NotRequired[dict[str, ServiceAccountSettings]]
+    """Roles of workloads, one for each service account, by a name of your choice."""
 
 class InstanceTypesByArchitectureSettings(TypedDict):
     """Instance types for each half of a multi-architecture group."""
@@ -1138,6 +1140,22 @@ class SecretsEncryptionSettings(TypedDict):
     """EKS can't take encryption back: once on, it stays on for the cluster's life. Default: true."""
     kmsKeyArn: NotRequired[str]
     """An existing key. Default: a key of this stack's own, rotated every year."""
+
+class ServiceAccountSettings(TypedDict):
+    """The IAM role of the pods of one service account."""
+    namespace: str
+    """The namespace of the service account."""
+    name: NotRequired[str]
+    """The name of the service account. Default: the key. The stack does not create it."""
+    policies: NotRequired[list[str]]
+    """ARNs of IAM policies of the role."""
+    statements: NotRequired[list[PolicyStatementSettings]]
+    """Statements of the role's own policy."""
+    credentials: NotRequired[str]
+    """How the pods get credentials. pod-identity: by the Pod Identity agent. irsa: by the cluster's OIDC provider, for
+    pods on Fargate and old SDKs; the service account needs the annotation eks.amazonaws.com/role-arn with the ARN
+    that the output serviceAccountRoles has. One of pod-identity, irsa. Default: pod-identity.
+    """
 
 class ServiceMonitorSettings(TypedDict):
     """A ServiceMonitor of the Prometheus operator."""

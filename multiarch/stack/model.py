@@ -169,6 +169,22 @@ class AddonPlan:
 
 
 @dataclass(frozen=True, slots=True)
+class PodRolePlan:
+    """The role ``name`` of the pods of ``service_account`` in ``namespace``.
+
+    It gets ``policies``, each an ARN, and ``policy``, a document of its own (JSON) or empty. ``irsa``: pods assume it
+    by the cluster's OIDC provider instead of Pod Identity.
+    """
+
+    name: str
+    namespace: str
+    service_account: str
+    policies: tuple[str, ...]
+    policy: str
+    irsa: bool
+
+
+@dataclass(frozen=True, slots=True)
 class SessionPlan:
     """SSM Session Manager preferences, and the names of their document and log group; None: sessions are not logged."""
 
@@ -215,6 +231,7 @@ class Plan:
     arm64_taint: Taint | None
     node_groups: tuple[NodeGroupPlan, ...]
     addons: tuple[AddonPlan, ...]
+    pod_roles: tuple[PodRolePlan, ...]
     session: SessionPlan
     autoscaling: AutoscalingPlan
     storage_class: bool

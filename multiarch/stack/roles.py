@@ -32,6 +32,7 @@ def list_roles(plan: Plan) -> Iterator[str]:
     if autoscaling.cluster_autoscaler and not autoscaling.cluster_autoscaler.installed:
         yield "cluster-autoscaler"
     yield from (addon.name for addon in plan.addons if addon.service_account)
+    yield from (each.name for each in plan.pod_roles)
     if plan.admission_webhook and plan.admission_webhook.ecr_repositories:
         yield WEBHOOK
     if plan.rebalance and plan.rebalance.ecr_repositories:
