@@ -178,7 +178,10 @@ def _plan_pod_roles(spec: StackSpec, addons: tuple[AddonPlan, ...], report: Prob
         return ()
     from multiarch.stack.service_accounts import plan_service_accounts  # noqa: PLC0415  (as above)
 
-    return plan_service_accounts(spec, addons, report)
+    planned = plan_service_accounts(spec, addons, report)
+    if by_agent := [each.name for each in planned if not each.irsa]:
+        reach.check_role("service-account-without-role", " and ".join(by_agent), spec, report)
+    return planned
 
 
 def _plan_session(settings: Session, owner: str) -> SessionPlan:

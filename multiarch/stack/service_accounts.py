@@ -8,7 +8,6 @@ from multiarch.autoscaling.iam import format_policy
 from multiarch.nodes.report import ProblemReport
 from multiarch.schema.iam import PolicyStatement
 from multiarch.schema.stack import StackSpec
-from multiarch.stack.checks import reach
 from multiarch.stack.model import AddonPlan, PodRolePlan
 
 
@@ -35,8 +34,6 @@ def plan_service_accounts(
         if irsa and spec.cluster is not None:
             message = "the OIDC provider of a cluster that the stack does not manage is not known here."
             report("irsa-existing-cluster", (*path, "credentials"), message)
-    if by_agent := [each.name for each in planned if not each.irsa]:
-        reach.check_role("service-account-without-role", " and ".join(by_agent), spec, report)
     return tuple(planned)
 
 
