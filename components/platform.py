@@ -31,6 +31,7 @@ from .aws.addons import Addons
 from .aws.control_plane import ControlPlane
 from .aws.encryption import Encryption
 from .aws.existing_control_plane import ExistingControlPlane
+from .aws.fargate import Fargate
 from .aws.flow_logs import FlowLogs, flow_log_group
 from .aws.network import Network
 from .aws.node_group import NodeGroup, NodeGroupArgs, required
@@ -96,6 +97,8 @@ class Platform(Component):
         pools = self._in_the_cluster(groups, network, (*nodes, *late) or ready)
         if extra := [each for each in after if each.extra]:
             self._addons("addons-extra", extra, nodes or pools)
+        if plan.fargate_profiles:
+            Fargate("fargate", self, plan.fargate_profiles, self.control_plane.name, network.private_subnet_ids, ready)
         self._pod_roles = self._declare_pod_roles()
         self.node_groups = {name: group.output for name, group in groups.items()}
         known = pulumi.Output.all(session.document_name, self.account.region)

@@ -161,6 +161,12 @@ def assumed_by_flow_logs(account: Account) -> pulumi.Output[str]:
     return document([trust("FlowLogs", {"Service": "vpc-flow-logs.amazonaws.com"}, condition=condition)])
 
 
+def assumed_by_fargate(account: Account, cluster: str) -> pulumi.Output[str]:
+    """Trust policy for Fargate pods of one cluster. Source: EKS user guide, "Amazon EKS Pod execution IAM role"."""
+    condition = {"ArnLike": {"aws:SourceArn": account.arn("eks", f"fargateprofile/{cluster}/*")}}
+    return document([trust("FargatePods", {"Service": "eks-fargate-pods.amazonaws.com"}, condition=condition)])
+
+
 def write_flow_logs(account: Account, log_group: str) -> pulumi.Output[str]:
     """Return what VPC flow logs need to write to one log group. Source: as of :func:`assumed_by_flow_logs`."""
     actions = ["CreateLogStream", "DescribeLogGroups", "DescribeLogStreams", "PutLogEvents"]

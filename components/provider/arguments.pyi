@@ -225,6 +225,8 @@ class PlatformArgs(TypedDict):
     """Node groups by name."""
     multiArchitectureGroups: NotRequired[dict[str, MultiArchitectureGroupSettings]]
     """Pairs of node groups whose pods may use either architecture, by name."""
+    fargateProfiles: NotRequired[dict[str, FargateProfileSettings]]
+    """Fargate profiles by name: pods that run on AWS Fargate, without nodes, on amd64."""
     registryMirrors: NotRequired[dict[str, list[str]]]
     """Mirrors that containerd tries before a registry, on all nodes: https URLs without a path, by the registry's
     host. They are used without credentials.
@@ -632,6 +634,18 @@ class ExtraAddonSettings(TypedDict):
     """
     namespace: NotRequired[str]
     """The namespace in which EKS installs the add-on, where it gets a role. Default: as for serviceAccount."""
+
+class FargateProfileSettings(TypedDict):
+    """Pods that run on AWS Fargate. It has amd64 only, no DaemonSets, and no Pod Identity."""
+    selectors: list[FargateSelectorSettings]
+    """Which pods: those that at least one selector matches."""
+
+class FargateSelectorSettings(TypedDict):
+    """Pods of one namespace, possibly with labels."""
+    namespace: str
+    """The namespace, also with wildcards, such as `jobs-*`."""
+    labels: NotRequired[dict[str, str]]
+    """Labels that the pods must have, also with wildcards. Default: all pods of the namespace."""
 
 class FlowLogsSettings(TypedDict):
     """Flow logs of a new VPC, in an encrypted CloudWatch log group."""

@@ -38,6 +38,7 @@ _FORCED = (
     "kubernetesNetworkConfig",
     "vpcConfig.vpcId",
     "roleArn",
+    "selectors",
 )
 """Inputs of AWS's resources here whose change replaces them. Source: pulumi-aws's schema; EKS API, CreateCluster."""
 _Row = tuple[str, str, Properties]
@@ -100,6 +101,7 @@ def _declare(version: StackVersion | None) -> Mapping[tuple[str, str], Propertie
         _list_roles,
         _list_control_plane,
         _list_sessions,
+        _list_fargate,
         _list_network,
         _list_nodes,
         _list_releases,
@@ -160,6 +162,12 @@ def _list_control_plane(plan: Plan) -> Iterator[_Row]:
         yield ADD_ON, each.name, {"addonName": each.name, **configuration, **version}
         if each.extra and each.name not in plan.iam.roles:
             yield from _list_policies(each)
+
+
+def _list_fargate(plan: Plan) -> Iterator[_Row]:
+    for name, profile in plan.fargate_profiles.items():
+        selectors = [{"namespace": each.namespace, "labels": each.labels} for each in profile.selectors]
+        yield "aws:eks/fargateProfile:FargateProfile", name, {"selectors": selectors}
 
 
 def _list_policies(role: AddonPlan | PodRolePlan) -> Iterator[_Row]:

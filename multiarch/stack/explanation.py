@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from multiarch.errors import Problem
 from multiarch.nodes.model import Derived
 from multiarch.schema.cluster import AccessEntry
+from multiarch.schema.fargate import FargateSelector
 from multiarch.serialization import OMITTED
 from multiarch.stack.load import Stack
 from multiarch.stack.model import AddonPlan, ExistingClusterPlan, ExistingNetwork, Plan, PodRolePlan
@@ -69,6 +70,8 @@ def _rows(plan: Plan) -> Iterator[Row]:
     yield from _webhook(plan)
     yield from _rebalance(plan)
     yield "charts.registry", plan.chart_registry or "the publishers' own"
+    for name, profile in plan.fargate_profiles.items():
+        yield f"fargateProfiles.{name}", [_describe_selector(each) for each in profile.selectors]
     yield "nodeRepair", _show_setting(next((each.node_repair for each in plan.node_groups), None), "off")
     yield from _iam(plan)
     karpenter = plan.autoscaling.karpenter
@@ -143,6 +146,11 @@ def _describe(entry: AccessEntry) -> list[str]:
     scopes = ((name, scope.namespaces) for name, scope in entry.policies.items())
     policies = [f"{name} in {' and '.join(namespaces) if namespaces else 'the cluster'}" for name, namespaces in scopes]
     return [entry.principal, *policies, *(f"group {group}" for group in entry.groups)]
+
+
+def _describe_selector(selector: FargateSelector) -> str:
+    labels = "".join(f", {key}={value}" for key, value in selector.labels.items())
+    return f"pods of {selector.namespace}{labels}"
 
 
 def _describe_role(of: AddonPlan | PodRolePlan) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING
@@ -15,6 +15,7 @@ from multiarch.nodes.model import NodeGroupPlan, Tags
 
 if TYPE_CHECKING:  # they load the schema of stack files
     from multiarch.schema.cluster import Access, Logging, SecretsEncryption, Session
+    from multiarch.schema.fargate import FargateProfile
     from multiarch.schema.iam import Iam
     from multiarch.schema.network import ApiEndpoint, FlowLogs
     from multiarch.schema.rebalance import RebalancePlan
@@ -232,6 +233,7 @@ class Plan:
     node_groups: tuple[NodeGroupPlan, ...]
     addons: tuple[AddonPlan, ...]
     pod_roles: tuple[PodRolePlan, ...]
+    fargate_profiles: Mapping[str, FargateProfile]
     session: SessionPlan
     autoscaling: AutoscalingPlan
     storage_class: bool

@@ -119,6 +119,7 @@ def make_plan(stack: Stack, *, today: date, pinning: bool = False) -> Plan:
             addons=addons,
             pod_roles=_plan_pod_roles(spec, addons, report),
             # A cluster may have several stacks.
+            fargate_profiles=spec.fargate_profiles,
             session=_plan_session(spec.session, stack.name if existing else context.name),
             autoscaling=autoscaling,
             storage_class=storage_class,

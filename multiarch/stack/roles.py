@@ -22,6 +22,8 @@ def list_roles(plan: Plan) -> Iterator[str]:
         yield "cluster"
     if isinstance(plan.network, NewNetwork) and plan.network.flow_logs:
         yield "flow-logs"
+    if plan.fargate_profiles:
+        yield "fargate"
     for kind in sorted({group.kind for group in plan.node_groups}):
         yield f"{kind}{OF_NODES}"
     autoscaling = plan.autoscaling

@@ -1,4 +1,4 @@
-"""EKS add-ons, access entries, pod identity associations."""
+"""EKS add-ons, access entries, Fargate profiles, pod identity associations."""
 
 from __future__ import annotations
 
@@ -122,6 +122,23 @@ ROWS: Final = (
         renewed=("modifiedAt",),
         updates=(Update(("kubernetesGroups",), sends("eks", "update_access_entry", _PRINCIPAL, "kubernetesGroups")),),
         tags=tags_by("accessEntryArn"),
+    ),
+    simple(
+        "aws:eks/fargateProfile:FargateProfile",
+        Api(
+            "eks",
+            "create_fargate_profile",
+            "describe_fargate_profile",
+            "delete_fargate_profile",
+            {"clusterName": "{clusterName}", "fargateProfileName": "{fargateProfileName}"},
+            "{clusterName}:{fargateProfileName}",
+            "fargateProfile",
+            aliases={"subnetIds": "subnets"},
+            live={"arn": "fargateProfileArn"},
+        ),
+        inputs=("clusterName", "fargateProfileName", "podExecutionRoleArn", "selectors", "subnetIds"),
+        outputs=("arn", "status"),
+        tags=tags_by("arn"),
     ),
     simple(
         "aws:eks/accessPolicyAssociation:AccessPolicyAssociation",
