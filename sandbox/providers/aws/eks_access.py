@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Final
 
-from sandbox.providers.aws.rows import Api, Call, Tags, Update, sends, simple
+from sandbox.providers.aws.rows import Api, Call, Name, Tags, Update, sends, simple
 from sandbox.providers.values import Record
 
 _PRINCIPAL: Final = {"clusterName": "{clusterName}", "principalArn": "{principalArn}"}
@@ -137,6 +137,7 @@ ROWS: Final = (
             live={"arn": "fargateProfileArn"},
         ),
         inputs=("clusterName", "fargateProfileName", "podExecutionRoleArn", "selectors", "subnetIds"),
+        name=Name(63, "fargateProfileName", prefix=""),
         outputs=("arn", "status"),
         tags=tags_by("arn"),
     ),
