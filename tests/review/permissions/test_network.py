@@ -83,7 +83,7 @@ def test_rules_may_be_resources_of_their_own(type_: str) -> None:
 def test_other_groups_and_prefix_lists_are_named() -> None:
     new = [rule(443, securityGroups=["sg-2", "sg-9"], prefixListIds=["pl-1"], self=True)]
     steps = [kept("workers", "sg-2"), step(GROUP, "web", {"ingress": []}, {"ingress": new}, outputs={"id": "sg-1"})]
-    peers = "security group sg-2, security group sg-9, managed prefix list pl-1, the group itself"
+    peers = "sg-2, sg-9, pl-1, the group itself"
     assert find(*steps) == [f"MEDIUM {WEB}tcp 443 from {peers}"]
 
 
