@@ -79,6 +79,7 @@ def plan_karpenter(
         cordoned=cordoned,
         spot_to_spot=settings.spot_to_spot_consolidation,
         installed=settings.installed,
+        isolated=context.isolated if settings.isolated_vpc is None else settings.isolated_vpc,
     )
 
 

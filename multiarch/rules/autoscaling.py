@@ -24,8 +24,9 @@ AUTOSCALING = (
           "a cluster autoscaler that the stack would install in an existing cluster: it scales all managed groups",
           "Install it yourself, unless one is there, and set clusterAutoscaler.installed: true; or use: karpenter."),
     error("autoscaler-no-way-out",
-          "an autoscaler with `nat: none`: its registry has no VPC endpoint, and IAM for Karpenter only in us-east-1",
-          "Use nat: single or per-zone, or autoscaling.use none."),
+          "an autoscaler without internet access (`nat: none`, `isolatedVPC`) whose image is in no registry that nodes "
+          "can reach, or `isolatedVPC: false` there",
+          "Name a registry in charts.imageRegistries, or use nat: single or per-zone."),
     warning("autoscaler-not-used", "settings of an autoscaler that `autoscaling.use` does not name",
             "Set autoscaling.use, or remove them."),
     error("nothing-installed", "`installed: true` in a new cluster, or `namespace` without it", "Remove the key."),

@@ -11,10 +11,12 @@ from multiarch.schema.base import NAME_KEY, Section, reject_duplicates
 
 _ROLE = r"^arn:aws[a-z-]*:iam::[0-9]{12}:role/[A-Za-z0-9_+=,.@/-]+$"
 _POLICY = r"^arn:aws[a-z-]*:iam::([0-9]{12}|aws):policy/[A-Za-z0-9_+=,.@/-]+$"
+_REPOSITORY = r"^([a-z0-9*][a-z0-9._/*-]{0,255}|arn:[a-z-]+:ecr:[a-z0-9*-]+:[0-9*]+:repository/[a-z0-9._/*-]+)$"
 _PATH = r"^/([A-Za-z0-9_+=,.@-]+/)*$"
 IAM_FORMS: Mapping[str, str] = {
     _ROLE: "the ARN of an IAM role, such as arn:aws:iam::111122223333:role/teams/nodes",
     _POLICY: "the ARN of a managed policy, such as arn:aws:iam::111122223333:policy/boundary",
+    _REPOSITORY: "names of repositories of Amazon ECR or their ARNs, such as k8s/*",
     _PATH: "a path that begins and ends with a slash, such as /teams/shop/",
 }
 """What strings with a pattern take, in words, for messages."""
@@ -39,6 +41,10 @@ class Iam(Section):
     """
     node_policies: Annotated[list[PolicyArn], Field(max_length=16), AfterValidator(reject_duplicates)] = []
     """ARNs of managed policies that the roles of nodes get in addition, where the stack creates these roles."""
+    pull_through_repositories: list[Annotated[str, Field(pattern=_REPOSITORY, examples=["k8s/*"])]] = []
+    """Repositories of pull-through caches in Amazon ECR that nodes may create when they pull an image for the first
+    time, where the stack creates their roles: names in the account and region of the stack, or ARNs, with ``*``.
+    """
 
     def get_role_path(self, name: str) -> str:
         """Return the path of the role ``name``: ``/`` without one."""

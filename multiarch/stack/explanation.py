@@ -69,6 +69,8 @@ def _rows(plan: Plan) -> Iterator[Row]:
     yield from _webhook(plan)
     yield from _rebalance(plan)
     yield "charts.registry", plan.chart_registry or "the publishers' own"
+    images = [f"{host} from {registry}" for host, registry in plan.image_registries.items()]
+    yield "charts.imageRegistries", images or "the publishers' own"
     yield "nodeRepair", _show_setting(next((each.node_repair for each in plan.node_groups), None), "off")
     yield from _iam(plan)
     karpenter = plan.autoscaling.karpenter
@@ -85,6 +87,7 @@ def _iam(plan: Plan) -> Iterator[Row]:
     yield "iam.permissionsBoundary", iam.permissions_boundary or "none"
     yield "iam.path", iam.path
     yield "iam.nodePolicies", iam.node_policies or "none"
+    yield "iam.pullThroughRepositories", iam.pull_through_repositories or "none"
     for name in list_roles(plan):
         yield f"iam.roles.{name}", iam.roles.get(name, "made by the stack")
 
