@@ -197,6 +197,8 @@ CASES: list[tuple[str, dict[str, Any], str, str, Severity]] = [
      "charts.imageRegistries.public.ecr.aws", "Amazon ECR of eu-west-1 only", ERROR),
     ("autoscaler-no-way-out", merged(merged(karpenter(isolatedVPC=False), NO_NAT), copied()),
      "autoscaling.karpenter.isolatedVPC", "IAM", ERROR),
+    ("karpenter-version", merged(karpenter(isolatedVPC=True, version="1.8.2"), {"kubernetesVersion": "1.34"}),
+     "autoscaling.karpenter.version", "calls IAM", ERROR),
     ("no-way-out", merged(KARPENTER, NO_NAT), "network.endpoints", "can't reach sqs", ERROR),
     ("no-way-out", merged(groups(), NO_NAT), "network.endpoints", "can't reach autoscaling", ERROR),
     ("autoscaler-without-role", merged(KARPENTER, NO_AGENT), "addons.podIdentityAgent.enabled", "karpenter would",
