@@ -38,7 +38,7 @@ class Statement:
 
 def list_statements(value: object) -> list[object]:
     """Return the statements of a policy as Pulumi has it, a JSON string or an object; what is no policy is one."""
-    tree = parse_json(value) or None
+    tree = None if value == "" else parse_json(value)
     return list_values(tree.get("Statement") if isinstance(tree, Mapping) else tree)
 
 

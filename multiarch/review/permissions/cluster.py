@@ -85,7 +85,7 @@ def _read_entry(inputs: Properties) -> Iterator[Grant]:
 
 
 def _read_strings(properties: Properties, name: str) -> list[str]:
-    return [require_string(each, f"a list of {name}") for each in list_values(properties.get(name))]
+    return [require_string(each, f"an element of {name}") for each in list_values(properties.get(name))]
 
 
 def _rate_name(name: str) -> Risk:

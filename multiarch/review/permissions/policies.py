@@ -39,7 +39,7 @@ def _read_identity(side: Side) -> Parts:
         for each in [inputs.get("policy"), *list_values(inputs.get("inlinePolicies"))]:
             yield from _read_document(owner, each.get("policy") if isinstance(each, Mapping) else each)
         for name, value in [
-            (key, each) for key in (_BOUNDARY, *statements.ATTACHED) for each in list_values(inputs.get(key))
+            (key, each) for key in (_BOUNDARY, *statements.ATTACHED) for each in list_values(inputs.get(key) or None)
         ]:
             yield owner, _attach(side, name, value)
 
@@ -117,7 +117,7 @@ def _rate(action: str, resource: str, principal: str, *, is_open: bool) -> Risk:
     principals that a resource other than a role lets in.
     """
     if principal:
-        is_role = action.startswith("sts:") and not principal.startswith("service ")
+        is_role = not resource and action.lower().startswith(("sts:", "*")) and not principal.startswith("service ")
         is_open &= principal.startswith(("*", "federated "))
         return Risk.HIGH if is_open else Risk.MEDIUM if is_role else Risk.LOW
     is_whole = action.startswith(EXCEPT) or statements.is_whole_service(action)

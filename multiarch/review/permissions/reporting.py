@@ -166,7 +166,7 @@ class PermissionSource:
         """
         rows: list[tuple[Any, ...]] = []
         for each, other in grants.items():
-            how = (each.effect == DENY, each.condition, other.condition if other else "")
+            how = (each.effect, each.condition, other.condition if other else "")
             rows.append(((each.action,), (each.resource,), (each.principal,), how))
         for index in range(3):
             merged: dict[tuple[Any, ...], tuple[Field, ...]] = {}
@@ -175,7 +175,8 @@ class PermissionSource:
                 merged[key] = merged.get(key, ()) + row[index]
             rows = [(*key[:index], values, *key[index:]) for key, values in merged.items()]
         lines = []
-        for *fields, (is_denied, condition, before) in rows:
+        for *fields, (effect, condition, before) in rows:
+            is_denied = effect == DENY
             said = "".join(map(_name_fields, ("", *self.joins), fields, self.everything)).strip()
             said = f"{words[0] * is_denied}{said}{_describe_condition(' if ', condition)}"
             lines.append(said + _describe_condition(f"; {words[1 + is_denied]} only if ", before))
