@@ -42,6 +42,7 @@ def test_ports_and_addresses_more_are_reported() -> None:
     assert group([rule(443, "10.0.0.0/8")], [rule(443, "10.0.0.0/8", toPort=444)])[0].startswith(
         f"MEDIUM {WEB}tcp 443-444 from 10.0.0.0/8"
     )
+    assert group([], [rule(443, "10.0.0.0/8", toPort=None)]) == [f"MEDIUM {WEB}tcp 443-65535 from 10.0.0.0/8"]
     ping = {"protocol": "icmp", "fromPort": 8, "toPort": -1, "cidrBlocks": ["10.0.0.0/8"]}
     assert group([ping], [ping | {"fromPort": -1}])[0] == f"MEDIUM {WEB}icmp (all ports) from 10.0.0.0/8"
     assert group([ping], [ping | {"toPort": 0}])[0].startswith("LOW narrow-permissions")
