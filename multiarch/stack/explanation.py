@@ -145,6 +145,8 @@ def _new(plan: Plan) -> Iterator[Row]:
         if addon.extra:
             yield f"addons.extra.{addon.name}", _describe_addon(addon)
     yield "upgradePolicy", _show_setting(cluster.upgrade_policy, "EXTENDED")
+    yield "zonalShift", _show_setting(cluster.zonal_shift, "off")
+    yield "controlPlaneTier", _show_setting(cluster.tier, "standard")
     yield "deletionProtection", cluster.deletion_protection, "follows from environment"
     driver = plan.autoscaling.auto_mode or any(addon.name == "aws-ebs-csi-driver" for addon in plan.addons)
     unreachable = _UNREACHABLE if driver else "addons.ebsCsi is off"
