@@ -192,6 +192,13 @@ def reviewed(old: StackVersion | None, new: StackVersion | None) -> StackReview:
     return found
 
 
+def test_zonal_shift_that_is_only_omitted_is_an_update_that_fails() -> None:
+    entries = reviewed(version({"zonalShift": True}), version({})).entries
+    (found,) = [each.finding for each in entries if each.finding.rule.name == "change-control-plane"]
+    assert found.text.startswith("zonalShift true → not set: ")
+    assert found.details == ("EKS rejects that update: write zonalShift: false.",)
+
+
 def risks(found: StackReview) -> dict[str, Risk]:
     """The highest risk of each rule."""
     entries = sorted(found.entries, key=lambda entry: entry.finding.level)

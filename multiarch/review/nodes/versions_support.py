@@ -97,14 +97,15 @@ def find_control_plane(change: StackChange) -> Iterator[Finding]:
     """Yield settings that change while the cluster stays; with upgradePolicy STANDARD, when EKS upgrades it."""
     for step, (path, default, name, meaning) in product(list_resources(change.preview.steps, CLUSTER), _SETTINGS):
         old, new = get_before(step, path) or default, get_after(step, path)
-        # What is no longer declared stays as it is.
-        if step.operation is not Operation.UPDATE or new in (None, old):
+        # What is no longer declared stays as it is. Only zonal shift the provider then sends to EKS, empty.
+        omitted = name == "zonalShift" and old is True and new is None
+        if step.operation is not Operation.UPDATE or (new in (None, old) and not omitted):
             continue
         version = get_after(step, "version")
-        details: tuple[str, ...] = ()
+        details: tuple[str, ...] = ("EKS rejects that update: write zonalShift: false.",) if omitted else ()
         if new == "STANDARD" and isinstance(version, str):
             details = (f"At its end EKS upgrades the cluster by itself; {version}: {_support(version, change.today)}.",)
-        text = f"{name} {_in_words(old)} → {_in_words(new)}: {meaning}."
+        text = f"{name} {_in_words(old)} → {'not set' if omitted else _in_words(new)}: {meaning}."
         yield Finding(CONTROL_PLANE, "EKS cluster", text, details, (step.urn,))
 
 
