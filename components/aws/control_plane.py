@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import pulumi
 import pulumi_eks
@@ -57,6 +57,9 @@ class ControlPlane(Child):
             before.append(self._log_group(plan, key_arn))
         tags = self.tags("cluster") | {"Name": plan.name}
         own_key = plan.encryption.kms_key_arn or key_arn
+        options = self.child(depends_on=before)
+        if plan.later_inputs:
+            options.transforms = [_add_to_cluster(plan.later_inputs)]
         cluster = pulumi_eks.Cluster(
             "cluster",
             name=plan.name,
@@ -92,7 +95,7 @@ class ControlPlane(Child):
             upgrade_policy=_upgrade_policy(plan),
             tags=tags,
             cluster_tags=tags,
-            opts=self.child(depends_on=before),
+            opts=options,
         )
         made = cluster.eks_cluster
         self.name = made.apply(lambda it: it.name)
@@ -132,6 +135,17 @@ class ControlPlane(Child):
             tags=self.tags("control-plane"),
             opts=self.child(),
         )
+
+
+def _add_to_cluster(inputs: Mapping[str, object]) -> pulumi.ResourceTransform:
+    """Return a transform of pulumi-eks's component that adds inputs to its EKS cluster."""
+
+    async def add(args: pulumi.ResourceTransformArgs) -> pulumi.ResourceTransformResult | None:
+        if args.type_ != "aws:eks/cluster:Cluster":
+            return None
+        return pulumi.ResourceTransformResult(props={**args.props, **inputs}, opts=args.opts)
+
+    return add
 
 
 def _upgrade_policy(plan: ClusterPlan) -> eks.ClusterUpgradePolicyArgs | None:

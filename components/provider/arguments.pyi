@@ -201,6 +201,14 @@ class PlatformArgs(TypedDict):
     """What EKS does at the end of standard support. STANDARD: upgrade the cluster to the next minor version. EXTENDED:
     keep it, at six times the price per cluster hour. Default: EKS's, which is EXTENDED. One of STANDARD, EXTENDED.
     """
+    zonalShift: NotRequired[bool]
+    """Whether traffic in the cluster can be shifted away from an impaired zone. Application Recovery Controller (ARC)
+    does it when you start a shift, or have autoshift on. To turn it off write false. Default: EKS's, which is off.
+    """
+    controlPlaneTier: NotRequired[str]
+    """The control plane's scaling tier. Every tier but standard is provisioned, at a price per hour. Default: EKS's,
+    which is standard. One of standard, tier-xl, tier-2xl, tier-4xl, tier-8xl.
+    """
     nodeRepair: NotRequired[bool]
     """Let EKS replace or reboot nodes of managed groups that stay unhealthy. Without the add-on
     eks-node-monitoring-agent it sees the kubelet's conditions only. Default: EKS's, which is off.
@@ -208,7 +216,7 @@ class PlatformArgs(TypedDict):
     cluster: NotRequired[ExistingClusterSettings]
     """An EKS cluster that is there already. Default: a new one. The keys that describe a new cluster (clusterName,
     network, apiEndpoint, secretsEncryption, logging, access, addons, deletionProtection, storageClass,
-    upgradePolicy) are then rejected.
+    upgradePolicy, zonalShift, controlPlaneTier) are then rejected.
     """
     network: NotRequired[NetworkSettings]
     """A new or an existing VPC."""

@@ -144,6 +144,7 @@ def _list_control_plane(plan: Plan) -> Iterator[_Row]:
         "enabledClusterLogTypes": sorted(cluster.logging.types),
         "kubernetesNetworkConfig": {"serviceIpv4Cidr": cluster.service_cidr},
         **upgrades,
+        **cluster.later_inputs,
         "vpcConfig": {
             "endpointPrivateAccess": cluster.endpoint.private,
             "endpointPublicAccess": cluster.endpoint.public,

@@ -6,17 +6,18 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from multiarch.errors import Problem
-from multiarch.nodes.model import Derived
+from multiarch.nodes.model import Derived, NodeGroupKind
 from multiarch.schema.cluster import AccessEntry
 from multiarch.schema.fargate import FargateSelector
 from multiarch.serialization import OMITTED
 from multiarch.stack.load import Stack
-from multiarch.stack.model import AddonPlan, ExistingClusterPlan, ExistingNetwork, Plan, PodRolePlan
+from multiarch.stack.model import AddonPlan, ExistingClusterPlan, ExistingNetwork, NewNetwork, Plan, PodRolePlan
 from multiarch.stack.roles import list_roles
 
 Row = tuple[str, object] | tuple[str, object, str] | tuple[str, object, str, str]
 _EKS_DEFAULT = "(EKS's default)"
 _SUBNETS_RULE = "network.cidr divided by the number of zones"
+_UNREACHABLE = "the API can't be reached: new VPC, private endpoint"
 _TAGS_RULE = "from team, environment, owner, costCenter and tags"
 
 
@@ -65,7 +66,7 @@ def _derived(stack: Stack, key: str, value: object, default: str = "the default"
 
 def _rows(plan: Plan) -> Iterator[Row]:
     yield from _existing(plan, plan.cluster) if isinstance(plan.cluster, ExistingClusterPlan) else _new(plan)
-    yield "nodeTerminationHandler", plan.termination_handler, "self-managed groups, and the API is reachable"
+    yield "nodeTerminationHandler", plan.termination_handler, _explain_handler(plan)
     yield "autoscaling.use", plan.autoscaling.use
     yield from _webhook(plan)
     yield from _rebalance(plan)
@@ -82,6 +83,17 @@ def _rows(plan: Plan) -> Iterator[Row]:
     else:
         yield "session", "no effect: no node has a role of the stack's that allows sessions"
     yield "tags", [f"{key}={value}" for key, value in plan.tags], _TAGS_RULE, " "
+
+
+def _explain_handler(plan: Plan) -> str:
+    if plan.termination_handler:
+        return "self-managed groups, and the API is reachable"
+    if not any(group.kind is NodeGroupKind.SELF_MANAGED for group in plan.node_groups):
+        return "no self-managed group"
+    if isinstance(plan.cluster, ExistingClusterPlan):
+        return "the existing cluster may have one"
+    isolated = isinstance(plan.network, NewNetwork) and plan.network.nat == "none"
+    return "no route to the registry of its image" if isolated else _UNREACHABLE
 
 
 def _iam(plan: Plan) -> Iterator[Row]:
@@ -141,8 +153,13 @@ def _new(plan: Plan) -> Iterator[Row]:
         if addon.extra:
             yield f"addons.extra.{addon.name}", _describe_addon(addon)
     yield "upgradePolicy", _show_setting(cluster.upgrade_policy, "EXTENDED")
+    yield "zonalShift", _show_setting(cluster.zonal_shift, "off")
+    yield "controlPlaneTier", _show_setting(cluster.tier, "standard")
     yield "deletionProtection", cluster.deletion_protection, "follows from environment"
-    yield "storageClass", plan.storage_class, "addons.ebsCsi is on and the API is reachable"
+    driver = plan.autoscaling.auto_mode or any(addon.name == "aws-ebs-csi-driver" for addon in plan.addons)
+    unreachable = _UNREACHABLE if driver else "addons.ebsCsi is off"
+    why = "addons.ebsCsi is on and the API is reachable" if plan.storage_class else unreachable
+    yield "storageClass", plan.storage_class, why
 
 
 def _describe(entry: AccessEntry) -> list[str]:

@@ -115,7 +115,7 @@ class ExistingNetwork:
 class ClusterPlan:
     """The control plane. An encryption without a key of its own takes one that is created for the stack.
 
-    ``upgrade_policy`` is EKS's word; None is not sent, so that EKS's setting stays.
+    ``upgrade_policy`` and ``tier`` are EKS's words; None is not sent, so that EKS's setting stays.
     """
 
     name: str
@@ -127,6 +127,18 @@ class ClusterPlan:
     logging: Logging
     access: Access
     upgrade_policy: str | None = None
+    zonal_shift: bool | None = None
+    tier: str | None = None
+
+    @property
+    def later_inputs(self) -> dict[str, dict[str, object]]:
+        """Inputs of ``aws.eks.Cluster``, by their wire names, for which pulumi-eks has no arguments yet."""
+        found: dict[str, dict[str, object]] = {}
+        if self.zonal_shift is not None:
+            found["zonalShiftConfig"] = {"enabled": self.zonal_shift}
+        if self.tier is not None:
+            found["controlPlaneScalingConfig"] = {"tier": self.tier}
+        return found
 
     @property
     def log_group_name(self) -> str:

@@ -156,6 +156,8 @@ def _plan_cluster(
         logging=spec.logging,
         access=spec.access,
         upgrade_policy=spec.upgrade_policy,
+        zonal_shift=spec.zonal_shift,
+        tier=spec.control_plane_tier,
     )
     return cluster, network
 

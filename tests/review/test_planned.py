@@ -71,6 +71,8 @@ CASES: Mapping[str, tuple[Mapping[str, Any], Mapping[str, Risk]]] = {
     ),
     "iam.pullThroughRepositories": ({"iam": {"pullThroughRepositories": ["*"]}}, {"widen-iam": HIGH}),
     "upgradePolicy": ({"upgradePolicy": "STANDARD"}, {"change-control-plane": MEDIUM}),
+    "zonalShift": ({"zonalShift": True}, {"change-control-plane": MEDIUM}),
+    "controlPlaneTier": ({"controlPlaneTier": "tier-xl"}, {"change-control-plane": MEDIUM}),
     "network.nat": ({"network": {"nat": "single"}}, {"delete-running": HIGH, "delete-stateful": HIGH}),
     "network.zones": ({"network": {"zones": 3}}, {"roll-nodes": MEDIUM}),
     "network.endpoints": ({"network": {"endpoints": ["ec2", "s3"]}}, {"delete-running": HIGH}),
@@ -198,6 +200,13 @@ def reviewed(old: StackVersion | None, new: StackVersion | None) -> StackReview:
     preview = Preview("shop-dev", "multiarch-eks", "", (), (), (), succeeded=False)
     (found,) = build_digest([StackChange(preview, old, new, TODAY)]).stacks
     return found
+
+
+def test_zonal_shift_that_is_only_omitted_is_an_update_that_fails() -> None:
+    entries = reviewed(version({"zonalShift": True}), version({})).entries
+    (found,) = [each.finding for each in entries if each.finding.rule.name == "change-control-plane"]
+    assert found.text.startswith("zonalShift true → not set: ")
+    assert found.details == ("EKS rejects that update: write zonalShift: false.",)
 
 
 def risks(found: StackReview) -> dict[str, Risk]:

@@ -72,6 +72,8 @@ CASES: list[tuple[str, dict[str, Any], str, str, Severity]] = [
             "deletionProtection": True,
             "storageClass": False,
             "upgradePolicy": "STANDARD",
+            "zonalShift": True,
+            "controlPlaneTier": "tier-xl",
         }.items()
     ),
     *(

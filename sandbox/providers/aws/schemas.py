@@ -95,6 +95,8 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
             "accessConfig",
             "accessConfig.authenticationMode",
             "computeConfig",
+            "controlPlaneScalingConfig",
+            "controlPlaneScalingConfig.tier",
             "deletionProtection",
             "kubernetesNetworkConfig",
             "kubernetesNetworkConfig.*",
