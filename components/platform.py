@@ -192,7 +192,8 @@ class Platform(Component):
         # With only EKS's deletion protection a destroy would delete the nodes before it is rejected. These add-ons
         # are deleted before the nodes, and are updated in place.
         protect = cluster.deletion_protection and name == "addons-after-nodes"
-        return Addons(name, self, addons, self.control_plane.name, ready, protect=protect).resources
+        subnets, of = self.network.pod_subnets, self.control_plane.name
+        return Addons(name, self, addons, of, ready, protect=protect, pod_subnets=subnets).resources
 
     def _roles(self) -> dict[NodeGroupKind, NodeRole]:
         """Return one role for each kind of node group in the plan."""

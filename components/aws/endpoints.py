@@ -41,7 +41,7 @@ class Endpoints(Child):
         ``subnet_ids`` are one private subnet per zone.
         """
         super().__init__(name, owner)
-        self._cidr, self._vpc_id = plan.cidr, vpc_id
+        self._cidrs, self._vpc_id = plan.cidrs, vpc_id
         self._subnet_ids, self._route_table_ids = subnet_ids, route_table_ids
         names = sorted({name for service in plan.endpoints for name in _SEVERAL.get(service, (service,))})
         gateways = [service for service in names if service in _GATEWAYS]
@@ -67,7 +67,7 @@ class Endpoints(Child):
                     protocol="tcp",
                     from_port=HTTPS,
                     to_port=HTTPS,
-                    cidr_blocks=[self._cidr],
+                    cidr_blocks=list(self._cidrs),
                 )
             ],
             tags=self.tags("endpoints"),

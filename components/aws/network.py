@@ -32,6 +32,8 @@ class Network(Child):
     private_subnet_ids: list[pulumi.Output[str]]
     control_plane_subnet_ids: list[pulumi.Output[str]]
     public_subnet_ids: list[pulumi.Output[str]]
+    pod_subnets: list[tuple[pulumi.Output[str], pulumi.Output[str]]]
+    """Subnets for pods alone: zone and ID. Empty where pods are in those of nodes."""
     ready: tuple[pulumi.Resource, ...]
 
     def __init__(
@@ -52,6 +54,9 @@ class Network(Child):
             self.private_subnet_ids = [pulumi.Output.from_input(id_) for id_ in plan.private_subnet_ids]
             self._zones_of_subnets = [zone for zone, ids in plan.subnets_by_zone for _ in ids]
             self.public_subnet_ids = []
+            self.pod_subnets = [
+                (pulumi.Output.from_input(zone), pulumi.Output.from_input(id_)) for zone, id_ in plan.pod_subnets
+            ]
             self.ready = ()
         own = plan.control_plane_subnet_ids if isinstance(plan, ExistingNetwork) else ()
         self.control_plane_subnet_ids = [pulumi.Output.from_input(id_) for id_ in own] or self.private_subnet_ids
@@ -101,11 +106,40 @@ class Network(Child):
         self._zones_of_subnets = list(plan.zones)
         self.private_subnet_ids = [subnet.id for subnet in private]
         self.public_subnet_ids = [subnet.id for subnet in public]
+        self.pod_subnets = self._for_pods(plan, zones, tables, ready) if plan.pod_cidr else []
         self.ready = tuple(ready)
         if plan.endpoints:
             route_tables = [table.id for table in tables]
             made = Endpoints("endpoints", self, plan, vpc.id, self.private_subnet_ids, route_tables)
             self.ready += made.resources
+
+    def _for_pods(
+        self,
+        plan: NewNetwork,
+        zones: Sequence[pulumi.Output[str]],
+        tables: Sequence[ec2.RouteTable],
+        ready: list[pulumi.Resource],
+    ) -> list[tuple[pulumi.Output[str], pulumi.Output[str]]]:
+        """Declare the secondary CIDR block with its subnets, which have the routes of the zone's private subnet.
+
+        Load balancers and Karpenter's nodes are not to be in them: they have none of the tags. Add to ``ready``.
+        """
+        block = ec2.VpcIpv4CidrBlockAssociation("pods", vpc_id=self.vpc_id, cidr_block=plan.pod_cidr, opts=self.child())
+        found = []
+        for subnet, zone, table in zip(plan.pod_subnets, zones, tables, strict=True):
+            made = ec2.Subnet(
+                subnet.name,
+                vpc_id=self.vpc_id,
+                cidr_block=subnet.cidr,
+                availability_zone=zone,
+                map_public_ip_on_launch=False,
+                tags=self.tags(subnet.name),
+                opts=self.child(depends_on=[block]),
+            )
+            name, opts = subnet.name, self.child()
+            ready.append(ec2.RouteTableAssociation(name, route_table_id=table.id, subnet_id=made.id, opts=opts))
+            found.append((zone, made.id))
+        return found
 
     def _zones(self, plan: NewNetwork) -> list[pulumi.Output[str]]:
         """Return names of the zones: the plan's, or the first ones of the region by name."""

@@ -47,6 +47,7 @@ READS: Mapping[str, Reads] = MappingProxyType(
             "": "ec2:DescribeNetworkAcls ec2:DescribeRouteTables ec2:DescribeSecurityGroups ec2:DescribeVpcs",
             "vpc/*": "ec2:DescribeVpcAttribute",
         },
+        "aws:ec2/vpcIpv4CidrBlockAssociation:VpcIpv4CidrBlockAssociation": {"": "ec2:DescribeVpcs"},
         "aws:ec2/vpcEndpoint:VpcEndpoint": {"": "ec2:DescribePrefixLists ec2:DescribeVpcEndpoints"},
         "aws:eks/accessEntry:AccessEntry": {"access-entry/*": "eks:DescribeAccessEntry"},
         "aws:eks/accessPolicyAssociation:AccessPolicyAssociation": {

@@ -102,12 +102,15 @@ class Karpenter(ChildInCluster):
             {"key": labels.EKS_NODE_GROUP, "operator": "In", "values": [args.controller_group]},
         ]
         spread = {"maxSkew": 1, "whenUnsatisfiable": "ScheduleAnyway"}
+        # With custom networking no pod is on the primary interface, which Karpenter would count.
+        reserved = {"reservedENIs": "1"} if args.plan.node_class.custom_networking else {}
         return {
             "settings": {
                 "clusterName": self.naming.cluster,
                 "interruptionQueue": queue.name,
                 "eksControlPlane": True,
                 "featureGates": {"spotToSpotConsolidation": args.plan.spot_to_spot},
+                **reserved,
             },
             "serviceAccount": {"create": True, "name": SERVICE_ACCOUNT},
             "replicas": 2,

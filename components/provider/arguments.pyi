@@ -569,6 +569,10 @@ class ControllerClusterSettings(TypedDict):
     """
     prefixDelegation: NotRequired[bool]
     """Whether the VPC CNI gives nodes /28 prefixes instead of single addresses. Default: false."""
+    customNetworking: NotRequired[bool]
+    """Whether pods have subnets of their own (AWS_VPC_K8S_CNI_CUSTOM_NETWORK_CFG); nodes then take fewer pods.
+    Default: false.
+    """
     kubeconfig: pulumi.Input[str]
     """A kubeconfig with which Pulumi reaches the Kubernetes API."""
 
@@ -599,6 +603,10 @@ class ExistingClusterSettings(TypedDict):
     """The addresses of pods and Services. Only ipv4 is supported. One of ipv4, ipv6."""
     prefixDelegation: NotRequired[bool]
     """Whether the VPC CNI gives nodes /28 prefixes instead of single addresses. Default: false."""
+    customNetworking: NotRequired[bool]
+    """Whether pods have subnets of their own (AWS_VPC_K8S_CNI_CUSTOM_NETWORK_CFG); nodes then take fewer pods.
+    Default: false.
+    """
     podIdentityAgent: NotRequired[bool]
     """Whether the Pod Identity agent is installed. Pods that need an IAM role get it through the agent. Default:
     false.
@@ -684,6 +692,10 @@ class KarpenterClusterSettings(TypedDict):
     """
     prefixDelegation: NotRequired[bool]
     """Whether the VPC CNI gives nodes /28 prefixes instead of single addresses. Default: false."""
+    customNetworking: NotRequired[bool]
+    """Whether pods have subnets of their own (AWS_VPC_K8S_CNI_CUSTOM_NETWORK_CFG); nodes then take fewer pods.
+    Default: false.
+    """
     kubeconfig: pulumi.Input[str]
     """A kubeconfig with which Pulumi reaches the Kubernetes API."""
     securityGroupId: pulumi.Input[str]
@@ -837,6 +849,10 @@ class NetworkSettings(TypedDict):
     """A new VPC (`cidr`, `zones`, `nat`, `endpoints`, `flowLogs`) or an existing one (`vpcId`)."""
     cidr: NotRequired[str]
     """IPv4 CIDR block of the new VPC, between /16 and /22. Default: 10.0.0.0/16."""
+    podCidr: NotRequired[str]
+    """A secondary IPv4 CIDR block of the new VPC, between /16 and /25, for pods alone: nodes stay in `cidr` (custom
+    networking of the VPC CNI). A node then takes fewer pods. Default: pods have addresses of `cidr`.
+    """
     zones: NotRequired[Any]
     """How many availability zones (2 to 6), or their names. Default: 2. EKS needs two."""
     nat: NotRequired[str]
@@ -850,8 +866,8 @@ class NetworkSettings(TypedDict):
     flowLogs: NotRequired[FlowLogsSettings]
     """Log the traffic of the new VPC, for example `{traffic: REJECT}`. Default: no flow logs."""
     vpcId: NotRequired[str]
-    """An existing VPC. Then `privateSubnets` or `privateSubnetIds` is needed too, and cidr, zones, nat, endpoints and
-    flowLogs are not allowed.
+    """An existing VPC. Then `privateSubnets` or `privateSubnetIds` is needed too, and cidr, podCidr, zones, nat,
+    endpoints and flowLogs are not allowed.
     """
     privateSubnets: NotRequired[dict[str, list[str]]]
     """The existing subnets that nodes and the control plane's network interfaces use: lists of IDs by zone, two zones
@@ -861,6 +877,10 @@ class NetworkSettings(TypedDict):
     """The same as a list of IDs. The zones then have no names here."""
     controlPlaneSubnetIds: NotRequired[list[str]]
     """Subnets for the control plane's network interfaces alone, in two zones at least. Default: those of nodes."""
+    podSubnets: NotRequired[dict[str, str]]
+    """Existing subnets for pods alone, one for each zone of `privateSubnets` (custom networking of the VPC CNI).
+    Default: pods have addresses of their node's subnet.
+    """
     serviceCidr: NotRequired[str]
     """IPv4 CIDR block of Kubernetes Services, /12 to /24 of a private CIDR block, apart from the VPC's. Default:
     172.20.0.0/16.
@@ -991,6 +1011,10 @@ class NodesClusterSettings(TypedDict):
     """
     prefixDelegation: NotRequired[bool]
     """Whether the VPC CNI gives nodes /28 prefixes instead of single addresses. Default: false."""
+    customNetworking: NotRequired[bool]
+    """Whether pods have subnets of their own (AWS_VPC_K8S_CNI_CUSTOM_NETWORK_CFG); nodes then take fewer pods.
+    Default: false.
+    """
     endpoint: pulumi.Input[str]
     """The URL of the Kubernetes API server."""
     certificateAuthority: pulumi.Input[str]

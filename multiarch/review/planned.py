@@ -24,7 +24,7 @@ from multiarch.stack.model import ClusterPlan, ExistingClusterPlan, NewNetwork, 
 from multiarch.stack.roles import OF_NODES, list_roles
 
 CLUSTER, RELEASE, ADD_ON = "aws:eks/cluster:Cluster", "kubernetes:helm.sh/v3:Release", "aws:eks/addon:Addon"
-VPC = "aws:ec2/vpc:Vpc"
+VPC, POD_CIDR = "aws:ec2/vpc:Vpc", "aws:ec2/vpcIpv4CidrBlockAssociation:VpcIpv4CidrBlockAssociation"
 _LOG_GROUP = "aws:cloudwatch/logGroup:LogGroup"
 _ATTACHMENT = "aws:iam/rolePolicyAttachment:RolePolicyAttachment"
 _PLANNED, _OWN = "planned:", "of this stack"
@@ -202,7 +202,9 @@ def _list_network(plan: Plan) -> Iterator[_Row]:
     if not isinstance(network, NewNetwork):
         return
     yield VPC, "vpc", {"cidrBlock": network.cidr}
-    for subnet in network.subnets:
+    if network.pod_cidr:
+        yield POD_CIDR, "pods", {"cidrBlock": network.pod_cidr}
+    for subnet in (*network.subnets, *network.pod_subnets):
         zone = network.zones[subnet.zone] if network.zones else UNKNOWN
         yield "aws:ec2/subnet:Subnet", subnet.name, {"cidrBlock": subnet.cidr, "availabilityZone": zone}
     for index in range({"none": 0, "single": 1}.get(network.nat, network.zone_count)):

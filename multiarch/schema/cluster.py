@@ -44,6 +44,8 @@ class ExistingCluster(Section):
     """The addresses of pods and Services. Only ipv4 is supported."""
     prefix_delegation: bool = False
     """Whether the VPC CNI gives nodes /28 prefixes instead of single addresses."""
+    custom_networking: bool = False
+    """Whether pods have subnets of their own (AWS_VPC_K8S_CNI_CUSTOM_NETWORK_CFG); nodes then take fewer pods."""
     pod_identity_agent: bool = False
     """Whether the Pod Identity agent is installed. Pods that need an IAM role get it through the agent."""
 

@@ -37,6 +37,8 @@ class Cluster(Section):
     """The taint of arm64 nodes, ``key=value:Effect``, or ``none``. The same for all components of a cluster."""
     prefix_delegation: bool = False
     """Whether the VPC CNI gives nodes /28 prefixes instead of single addresses."""
+    custom_networking: bool = False
+    """Whether pods have subnets of their own (AWS_VPC_K8S_CNI_CUSTOM_NETWORK_CFG); nodes then take fewer pods."""
 
 
 class NodesCluster(Cluster):

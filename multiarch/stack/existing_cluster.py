@@ -45,6 +45,7 @@ def plan_existing_cluster(
         authentication_mode=settings.authentication_mode or "",
         pod_identity_agent=settings.pod_identity_agent,
         prefix_delegation=settings.prefix_delegation,
+        custom_networking=settings.custom_networking,
         security_groups=tuple(settings.security_groups),
     )
     for index, group in enumerate(settings.security_groups):

@@ -192,6 +192,7 @@ def _cluster_context(settings: Cluster, family: AmiFamily, today: date, report: 
         ami_family=family,
         arm64_taint=taint,
         prefix_delegation=settings.prefix_delegation,
+        custom_networking=settings.custom_networking,
     )
 
 

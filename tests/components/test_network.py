@@ -120,6 +120,23 @@ def test_subnets_by_zone_give_groups_their_zones_and_the_control_plane_may_have_
     assert zones == [*by_zone.values(), ["subnet-00000001", "subnet-00000002", "subnet-00000003"]]
 
 
+def test_pods_have_a_secondary_cidr_block_with_the_routes_of_their_zone_and_reach_the_endpoints() -> None:
+    found = world({"network": {"podCidr": "100.64.0.0/16", "endpoints": ["sts"]}})
+    block = found.one("aws:ec2/vpcIpv4CidrBlockAssociation:VpcIpv4CidrBlockAssociation")
+    assert block.inputs["cidrBlock"] == "100.64.0.0/16"
+    tables = {each.name: each.inputs for each in found.all("aws:ec2/routeTableAssociation:RouteTableAssociation")}
+    for index in range(2):
+        subnet = found.one(declared.SUBNET, f"pods-{index}")
+        assert subnet.inputs["availabilityZone"] == f"eu-west-1{'ab'[index]}"
+        tags: Any = subnet.inputs["tags"]
+        assert not [key for key in tags if "kubernetes" in key or "karpenter" in key]
+        assert declared.goes_before(found, subnet, block)
+        assert declared.goes_before(found, found.one(declared.MANAGED, "web"), subnet)
+        assert tables[f"pods-{index}"]["routeTableId"] == tables[f"private-{index}"]["routeTableId"]
+    (rule,) = found.inputs(declared.SECURITY_GROUP)["ingress"]
+    assert rule["cidrBlocks"] == ["10.0.0.0/16", "100.64.0.0/16"]
+
+
 def test_a_group_in_some_zones_uses_their_private_subnets() -> None:
     found = world(
         {

@@ -78,6 +78,9 @@ def test_subnets_of_an_existing_vpc_are_where_the_stack_says(rows: dict[str, tup
     without_zones = ExistingNetwork("vpc-1", ("a", "b"))
     same = [row.text for row in judge_subnets(without_zones, found)]
     assert same == (["all are in eu-west-1a; EKS needs two zones"] if "not in eu" in says[0] else says)
+    for_pods = replace(network, pod_subnets=(("eu-west-1a", "c"), ("eu-west-1b", "b")))
+    faults = [row.text for row in judge_subnets(for_pods, found)]
+    assert faults[-1] == "c does not exist in this account and region"
 
 
 @pytest.mark.parametrize(

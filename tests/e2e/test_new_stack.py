@@ -60,6 +60,10 @@ def test_a_new_stack_is_valid_renders_comes_up_can_be_pinned_and_goes_down(world
     assert all(group.ami.id and group.ami.release for group in world.plan(STACK).node_groups)
     with world.stack_file(STACK).open("a", encoding="utf-8") as file:
         file.write("  multiarch-eks:nodeRepair: true\n")
+    # Pods get a CIDR block of their own; the groups' successors know how many fit.
+    text = world.stack_file(STACK).read_text(encoding="utf-8")
+    text = text.replace("  multiarch-eks:network:\n", "  multiarch-eks:network:\n    podCidr: 100.64.0.0/16\n")
+    world.stack_file(STACK).write_text(text, encoding="utf-8")
     steps = [step.op for step in world.up(STACK) if step.what.startswith("aws:eks/nodeGroup:")]
     assert sorted(steps) == ["create-replacement"] * 2 + ["delete-replaced"] * 2 + ["replace"] * 2
     assert world.preview(STACK) == []
@@ -69,6 +73,8 @@ def test_a_new_stack_is_valid_renders_comes_up_can_be_pinned_and_goes_down(world
         {"clusterName": STACK, "nodegroupName": each} for each in eks.list_nodegroups(clusterName=STACK)["nodegroups"]
     ]
     assert all(eks.describe_nodegroup(**each)["nodegroup"]["nodeRepairConfig"] == {"enabled": True} for each in groups)
+
+    check_custom_networking(world)
 
     # Another one goes into a VPC that is there before it.
     text = (CLONE / "examples" / "04-existing-vpc" / f"Pulumi.{IN_A_VPC}.yaml").read_text(encoding="utf-8")
@@ -89,6 +95,18 @@ def test_a_new_stack_is_valid_renders_comes_up_can_be_pinned_and_goes_down(world
     world.aws(IN_A_VPC).client("iam").delete_role(RoleName=PLATFORM_ROLE)
     assert "nothing is left" in world.sandbox("down").stderr
     assert world.processes() == {}
+
+
+def check_custom_networking(world: World) -> None:
+    """Compare the VPC CNI's configuration with the subnets that are there; nodes are in none of them."""
+    eks, ec2 = world.aws(STACK).client("eks"), world.aws(STACK).client("ec2")
+    addon = eks.describe_addon(clusterName=STACK, addonName="vpc-cni")["addon"]
+    found = {zone: row["id"] for zone, row in json.loads(addon["configurationValues"])["eniConfig"]["subnets"].items()}
+    rows = ec2.describe_subnets(SubnetIds=[*found.values()])["Subnets"]
+    assert {row["AvailabilityZone"]: row["SubnetId"] for row in rows} == found
+    assert all(row["CidrBlock"].startswith("100.64.") for row in rows)
+    nodes = eks.describe_cluster(name=STACK)["cluster"]["resourcesVpcConfig"]["subnetIds"]
+    assert not {*found.values()} & {*nodes}
 
 
 def check_auto_mode(world: World, text: str) -> None:

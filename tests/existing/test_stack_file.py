@@ -81,6 +81,9 @@ def test_node_pools_of_an_installed_karpenter_and_of_auto_mode(auto_mode: bool) 
     )
 
 
-def test_prefix_delegation_is_that_of_the_daemon_set() -> None:
-    """Set by hand, it is not in the add-on's configuration."""
-    assert write(cluster(group(), inside=InCluster("here", prefix_delegation=True)))["cluster"]["prefixDelegation"]
+def test_prefix_delegation_and_custom_networking_are_those_of_the_daemon_set() -> None:
+    """Set by hand, they are not in the add-on's configuration."""
+    inside = InCluster("here", prefix_delegation=True, custom_networking=True)
+    made = write(cluster(group(), inside=inside))["cluster"]
+    assert (made["prefixDelegation"], made["customNetworking"]) == (True, True)
+    assert "customNetworking" not in write(cluster(group()))["cluster"]

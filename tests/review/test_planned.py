@@ -221,6 +221,12 @@ def test_another_cluster_and_other_pins_replace_nodes(change: dict[str, Any], ri
         assert (each.level, says in " ".join((each.text, *each.details))) == (risk, True)
 
 
+def test_another_cidr_block_of_pods_replaces_subnets_that_are_in_use() -> None:
+    old, new = (version({"network": {"podCidr": each}}) for each in ("100.64.0.0/16", "100.65.0.0/16"))
+    found = [each.finding.subject for each in reviewed(old, new).entries if each.finding.rule.name == "replace-running"]
+    assert [subject for subject in found if "pods-" in subject] == ["subnet pods-0", "subnet pods-1"]
+
+
 @pytest.mark.parametrize("key", CASES)
 def test_a_danger_in_the_stack_file_is_found_without_a_preview(key: str, before: StackVersion) -> None:
     change, expected = CASES[key]

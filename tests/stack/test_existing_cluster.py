@@ -353,6 +353,14 @@ def test_prefix_delegation_that_is_written_stays_where_the_add_on_does_not_say_i
     assert pinned(aws, prefixDelegation=True)["cluster.prefixDelegation"] == pin
 
 
+def test_custom_networking_is_pinned_where_the_add_on_says_it_and_nodes_take_fewer_pods() -> None:
+    aws = FakeAws({}, {"vpc-cni": '{"env": {"AWS_VPC_K8S_CNI_CUSTOM_NETWORK_CFG": "true"}}'}, status="ACTIVE")
+    assert pinned(aws)["cluster.customNetworking"] is True
+    by_hand = FakeAws({}, {}, status="ACTIVE")
+    assert "AWS_VPC_K8S_CNI_CUSTOM_NETWORK_CFG" in pinned(by_hand, customNetworking=True)["cluster.customNetworking"]
+    assert {group.max_pods for group in plan(on_cluster(cluster={"customNetworking": True})).node_groups} == {20}
+
+
 @pytest.mark.parametrize(
     ("aws", "says"),
     [

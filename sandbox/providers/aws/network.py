@@ -56,6 +56,16 @@ def _show_vpc(call: Call) -> Record | None:
     }
 
 
+def _show_block(call: Call) -> Record | None:
+    """Return a secondary CIDR block of a VPC; one that was removed stays in EC2's answer for some time."""
+    by = {"Filters": [{"Name": "cidr-block-association.association-id", "Values": [call.id]}]}
+    rows = (call.find("ec2", "describe_vpcs", "Vpcs", by) or {}).get("CidrBlockAssociationSet", [])
+    found = next((row for row in rows if row["AssociationId"] == call.id), None)
+    if found is None or found["CidrBlockState"]["State"] != "associated":
+        return None
+    return {"cidrBlock": found["CidrBlock"], "vpcId": call["vpcId"]}
+
+
 def _set_attributes(operation: str, key: str, *names: str) -> Update:
     """Return the update by Modify…Attribute, which takes one boolean at a time."""
 
@@ -188,6 +198,19 @@ ROWS: Final = (
         ),
         updates=(_set_attributes("modify_vpc_attribute", "VpcId", *_VPC_ATTRIBUTES),),
         tags=TAGS,
+    ),
+    simple(
+        "aws:ec2/vpcIpv4CidrBlockAssociation:VpcIpv4CidrBlockAssociation",
+        Api(
+            "ec2",
+            "associate_vpc_cidr_block",
+            "describe_vpcs",
+            "disassociate_vpc_cidr_block",
+            {"AssociationId": "{id}"},
+            "CidrBlockAssociation.AssociationId",
+        ),
+        read=_show_block,
+        inputs=("vpcId", "cidrBlock"),
     ),
     simple(
         "aws:ec2/flowLog:FlowLog",

@@ -77,6 +77,9 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     "aws:ec2/vpc:Vpc": Schema(
         "ec2/vpc_.go resourceVPC", ("cidrBlock", "enableDnsHostnames"), {"enableDnsSupport": True}
     ),
+    "aws:ec2/vpcIpv4CidrBlockAssociation:VpcIpv4CidrBlockAssociation": Schema(
+        "ec2/vpc_ipv4_cidr_block_association.go resourceVPCIPv4CIDRBlockAssociation", ("cidrBlock",)
+    ),
     "aws:ec2/vpcEndpoint:VpcEndpoint": Schema(
         "ec2/vpc_endpoint.go resourceVPCEndpoint",
         ("policy", "privateDnsEnabled", "routeTableIds", "securityGroupIds", "subnetIds"),
