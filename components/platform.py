@@ -139,6 +139,7 @@ class Platform(Component):
             subnet_ids=network.control_plane_subnet_ids,
             key_arn=key_arn,
             auto_mode=plan.autoscaling.auto_mode is not None,
+            ipv6=plan.network.ipv6,
         )
         return session
 
@@ -159,7 +160,10 @@ class Platform(Component):
     def _sessions(self, key_arn: pulumi.Output[str] | None) -> Session:
         session = self._plan.session
         self._session_key = key_arn if session.settings.encrypt else None
-        self._sessions_on_nodes = policies.node_sessions(self.account, session.log_group_name, self._session_key)
+        logs = policies.node_sessions(self.account, session.log_group_name, self._session_key)
+        self._node_policies = {policies.SESSION_LOGS: logs} if logs else {}
+        if self._plan.network.ipv6:
+            self._node_policies[policies.CNI_IPV6] = policies.cni_ipv6(self.account)
         return Session("session", self, session, key_arn)
 
     def exports(self) -> dict[str, pulumi.Input[object]]:
@@ -198,10 +202,9 @@ class Platform(Component):
     def _roles(self) -> dict[NodeGroupKind, NodeRole]:
         """Return one role for each kind of node group in the plan."""
         kinds = sorted({group.kind for group in self._plan.node_groups})
-        cluster, sessions, entries = self.control_plane.name, self._sessions_on_nodes, self._takes_access_entries
+        cluster, own, entries = self.control_plane.name, self._node_policies, self._takes_access_entries
         return {
-            kind: NodeRole(f"{kind}-nodes", self, cluster, kind, sessions, takes_access_entries=entries)
-            for kind in kinds
+            kind: NodeRole(f"{kind}-nodes", self, cluster, kind, own, takes_access_entries=entries) for kind in kinds
         }
 
     @property
@@ -293,7 +296,7 @@ class Platform(Component):
             security_group_id=self.control_plane.security_group_id,
             security_group_ids=self._security_groups if isinstance(plan.cluster, ExistingClusterPlan) else (),
             takes_access_entries=self._takes_access_entries,
-            sessions=self._sessions_on_nodes,
+            node_policies=self._node_policies,
             successor=release if karpenter.cordoned else None,
         )
         if karpenter.installed:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import pulumi
@@ -32,9 +32,9 @@ class KarpenterArgs:
     """``controller_group`` is the EKS name of the managed node group that the controller runs on.
 
     ``controller_taints`` are the taints that the controller must tolerate: the group's, and the one of arm64 nodes.
-    ``sessions`` is the policy for sessions on nodes. ``subnet_ids`` replace the subnets of the plan. ``successor`` is
-    the autoscaler that replaces Karpenter, or None. With ``security_group_ids`` nothing of the cluster is tagged:
-    Karpenter finds the groups by their IDs.
+    ``node_policies`` are policies of the nodes' role, by name. ``subnet_ids`` replace the subnets of the plan.
+    ``successor`` is the autoscaler that replaces Karpenter, or None. With ``security_group_ids`` nothing of the cluster
+    is tagged: Karpenter finds the groups by their IDs.
     """
 
     plan: KarpenterPlan
@@ -43,7 +43,7 @@ class KarpenterArgs:
     security_group_id: pulumi.Input[str]
     security_group_ids: Sequence[pulumi.Input[str]] = ()
     takes_access_entries: bool = True
-    sessions: pulumi.Output[str] | None = None
+    node_policies: Mapping[str, pulumi.Output[str]] = field(default_factory=dict)
     successor: pulumi.Input[pulumi.Resource] | None = None
     subnet_ids: pulumi.Input[Sequence[pulumi.Input[str]]] | None = None
 
@@ -62,7 +62,7 @@ class Karpenter(ChildInCluster):
         super().__init__(name, owner, cluster)
         entries = args.takes_access_entries
         self.nodes = nodes = NodeRole(
-            "karpenter-nodes", self, cluster.cluster_name, None, args.sessions, takes_access_entries=entries
+            "karpenter-nodes", self, cluster.cluster_name, None, args.node_policies, takes_access_entries=entries
         )
         queue = InterruptionQueue("interruption-queue", self, args.plan.queue)
         role = KarpenterRole(NAME, self, cluster, nodes.role_arn, queue.arn)

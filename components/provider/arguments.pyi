@@ -600,7 +600,7 @@ class ExistingClusterSettings(TypedDict):
     API, API_AND_CONFIG_MAP, CONFIG_MAP.
     """
     ipFamily: NotRequired[str]
-    """The addresses of pods and Services. Only ipv4 is supported. One of ipv4, ipv6."""
+    """The addresses of pods and Services. One of ipv4, ipv6."""
     prefixDelegation: NotRequired[bool]
     """Whether the VPC CNI gives nodes /28 prefixes instead of single addresses. Default: false."""
     customNetworking: NotRequired[bool]
@@ -881,6 +881,11 @@ class NetworkSettings(TypedDict):
     """Existing subnets for pods alone, one for each zone of `privateSubnets` (custom networking of the VPC CNI).
     Default: pods have addresses of their node's subnet.
     """
+    ipFamily: NotRequired[str]
+    """The addresses of pods and Services. With ipv6 pods take none of `cidr`; a new VPC gets an IPv6 CIDR block of
+    Amazon's, and subnets of an existing one need theirs. It stays for the cluster's life. Default: ipv4. One of
+    ipv4, ipv6.
+    """
     serviceCidr: NotRequired[str]
     """IPv4 CIDR block of Kubernetes Services, /12 to /24 of a private CIDR block, apart from the VPC's. Default:
     172.20.0.0/16.
@@ -1020,7 +1025,7 @@ class NodesClusterSettings(TypedDict):
     certificateAuthority: pulumi.Input[str]
     """The cluster's certificate authority, PEM in base64."""
     serviceCidr: pulumi.Input[str]
-    """The IPv4 CIDR block of Kubernetes Services, such as 172.20.0.0/16."""
+    """The IPv4 CIDR block of Kubernetes Services, such as 172.20.0.0/16. Clusters with IPv6 are not supported."""
     securityGroupId: pulumi.Input[str]
     """The security group that EKS made for the cluster."""
 

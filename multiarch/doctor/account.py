@@ -77,6 +77,8 @@ def judge_subnets(network: ExistingNetwork, found: Mapping[str, Mapping[str, Any
             faults[subnet] = f"is in {row['VpcId']}, not in {network.vpc_id}"
         elif row["AvailabilityZone"] != zones.get(subnet, row["AvailabilityZone"]):
             faults[subnet] = f"is in {row['AvailabilityZone']}, not in {zones[subnet]}"
+        elif network.ipv6 and not (row.get("Ipv6CidrBlockAssociationSet") and row.get("AssignIpv6AddressOnCreation")):
+            faults[subnet] = "does not assign IPv6 addresses"
     for subnet, fault in faults.items():
         yield CheckResult("subnets", CheckState.FAILED, f"{subnet} {fault}", "Correct the subnets of network.")
     if faults:

@@ -170,7 +170,7 @@ def _find_differences(
     rows: tuple[tuple[KeyPath, object, object], ...] = (
         (("kubernetesVersion",), wanted.version, cluster.version),
         (("cluster", "authenticationMode"), wanted.authentication_mode, cluster.authentication_mode),
-        (("cluster", "ipFamily"), "ipv4", cluster.ip_family),
+        (("cluster", "ipFamily"), "ipv6" if plan.network.ipv6 else "ipv4", cluster.ip_family),
         (("cluster", "prefixDelegation"), wanted.prefix_delegation, cluster.prefix_delegation),
         (("cluster", "customNetworking"), wanted.custom_networking, cluster.custom_networking),
     )
@@ -234,7 +234,11 @@ def _find_missing_addresses(plan: Plan, origin: Origin, found: Mapping[str, Mapp
         here = [group for group in plan.node_groups if not group.zones or zone in group.zones]
         if not here or not all(subnet in found for subnet in subnets):
             continue
-        needed = 1 if custom else min(count_addresses(group, prefix_delegation=prefixes) for group in here)
+        needed = (
+            1
+            if custom or plan.network.ipv6
+            else min(count_addresses(group, prefix_delegation=prefixes) for group in here)
+        )
         free = sum(int(found[subnet]["AvailableIpAddressCount"]) for subnet in subnets)
         if free >= needed:
             continue

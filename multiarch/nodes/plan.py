@@ -40,6 +40,7 @@ def plan_node_group(spec: NodeGroupSpec, context: ClusterContext, report: Proble
     """
     settings, bootstrap = spec.settings, spec.settings.bootstrap
     types = checks.check_instance_types(spec, report)
+    checks.check_ipv6(types, context, spec.types_path, report)
     sizes = checks.check_sizes(spec, report)
     check_labels(spec.labels, spec.path, report, managed=spec.kind is NodeGroupKind.MANAGED)
     zones = checks.check_zones(spec, context, report)

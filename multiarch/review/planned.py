@@ -131,7 +131,9 @@ def _list_control_plane(plan: Plan) -> Iterator[_Row]:
         "deletionProtection": cluster.deletion_protection,
         "roleArn": plan.iam.roles.get("cluster", f"{_OWN}, with the path {plan.iam.path}"),
         "enabledClusterLogTypes": sorted(cluster.logging.types),
-        "kubernetesNetworkConfig": {"serviceIpv4Cidr": cluster.service_cidr},
+        "kubernetesNetworkConfig": {"serviceIpv4Cidr": cluster.service_cidr}
+        if cluster.service_cidr
+        else {"ipFamily": "ipv6"},
         **upgrades,
         "vpcConfig": {
             "endpointPrivateAccess": cluster.endpoint.private,

@@ -59,8 +59,6 @@ CLUSTER = (
           "Remove it: the cluster has its own value."),
     error("cluster-not-pinned", "`cluster.existing` without the cluster's version, subnets, authentication mode or IP "
           "family", "Run `multiarch stack pin STACK`."),
-    error("ipv6-cluster", "an existing cluster whose pods have IPv6 addresses",
-          "Use a cluster of ipFamily ipv4; user data and maxPods are not written for IPv6 yet."),
     error("cluster-not-found", "`cluster.existing` that names no cluster of the account and region, or one that is "
           "being created or deleted; found like `fixed-value`", "Check the name and aws:region."),
     error("cluster-differs", "a value below `cluster`, or `kubernetesVersion`, that differs from the existing "
@@ -151,6 +149,8 @@ NETWORK = (
           "Use a block of 100.64.0.0/10, such as 100.64.0.0/16."),
     error("pod-subnets", "`podSubnets` whose zones are not those of `privateSubnets`, or with a subnet of nodes",
           "Name one subnet for pods in each zone of the nodes."),
+    error("ipv6", "`ipFamily: ipv6` beside settings of IPv4, or with instance types that take no IPv6 prefixes",
+          "Omit the setting, or use instance types of the Nitro System, such as m7i and m7g."),
     error("custom-networking", "subnets for pods without the VPC CNI add-on, or with EKS Auto Mode, whose nodes do "
           "without it", "Omit podCidr and podSubnets, or leave addons.vpcCni on."),
     error("subnets-too-small",

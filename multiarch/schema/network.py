@@ -75,6 +75,10 @@ class Network(Section):
     """Existing subnets for pods alone, one for each zone of ``privateSubnets`` (custom networking of the VPC CNI).
     Default: pods have addresses of their node's subnet.
     """
+    ip_family: Literal["ipv4", "ipv6"] | None = None
+    """The addresses of pods and Services. With ipv6 pods take none of ``cidr``; a new VPC gets an IPv6 CIDR block of
+    Amazon's, and subnets of an existing one need theirs. It stays for the cluster's life. Default: ipv4.
+    """
     service_cidr: str | None = None
     """IPv4 CIDR block of Kubernetes Services, /12 to /24 of a private CIDR block, apart from the VPC's. Default:
     172.20.0.0/16.

@@ -49,7 +49,7 @@ class NodesCluster(Cluster):
     certificate_authority: Text
     """The cluster's certificate authority, PEM in base64."""
     service_cidr: Text
-    """The IPv4 CIDR block of Kubernetes Services, such as 172.20.0.0/16."""
+    """The IPv4 CIDR block of Kubernetes Services, such as 172.20.0.0/16. Clusters with IPv6 are not supported."""
     security_group_id: Text
     """The security group that EKS made for the cluster."""
 

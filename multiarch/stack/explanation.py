@@ -119,7 +119,8 @@ def _new(plan: Plan) -> Iterator[Row]:
     yield _region(plan)
     yield "kubernetesVersion", cluster.version
     yield from _network(plan)
-    yield "network.serviceCidr", cluster.service_cidr
+    yield "network.ipFamily", "ipv6" if plan.network.ipv6 else "ipv4"
+    yield "network.serviceCidr", cluster.service_cidr or "chosen by EKS"
     endpoint, encryption, logs = cluster.endpoint, cluster.encryption, cluster.logging
     reachable = [f"public from {', '.join(sorted(endpoint.public_cidrs))}"] if endpoint.public else []
     private = "private" if endpoint.public else "private: every preview, update and destroy must reach it"

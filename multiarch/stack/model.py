@@ -58,7 +58,8 @@ class NewNetwork:
     """A VPC that the stack makes. ``zones`` holds names, or is empty: then the region's first ``zone_count`` are taken.
 
     ``endpoints`` are short service names (``ecr`` stands for ``ecr.api`` and ``ecr.dkr``), sorted. ``pod_subnets``, one
-    for each zone in ``pod_cidr``, are for pods alone; without them pods are in the nodes' subnets.
+    for each zone in ``pod_cidr``, are for pods alone; without them pods are in the nodes' subnets. ``ipv6``: pods and
+    Services have IPv6 addresses.
     """
 
     cidr: str
@@ -70,6 +71,7 @@ class NewNetwork:
     flow_logs: FlowLogs | None = None
     pod_cidr: str | None = None
     pod_subnets: tuple[SubnetPlan, ...] = ()
+    ipv6: bool = False
 
     @property
     def cidrs(self) -> tuple[str, ...]:
@@ -88,7 +90,8 @@ class ExistingNetwork:
 
     ``subnets_by_zone`` are IDs by the name of their zone, empty where the stack names no zones. ``vpc_id`` is empty
     where the VPC follows from an existing cluster. ``control_plane_subnet_ids`` are empty where the control plane uses
-    the subnets of nodes. ``pod_subnets`` are for pods alone, one for each zone: zone and ID.
+    the subnets of nodes. ``pod_subnets`` are for pods alone, one for each zone: zone and ID. ``ipv6``: pods and
+    Services have IPv6 addresses.
     """
 
     vpc_id: str
@@ -96,6 +99,7 @@ class ExistingNetwork:
     subnets_by_zone: tuple[tuple[str, tuple[str, ...]], ...] = ()
     control_plane_subnet_ids: tuple[str, ...] = ()
     pod_subnets: tuple[tuple[str, str], ...] = ()
+    ipv6: bool = False
 
     @property
     def every_subnet_id(self) -> tuple[str, ...]:
@@ -122,6 +126,7 @@ class ExistingNetwork:
 class ClusterPlan:
     """The control plane. An encryption without a key of its own takes one that is created for the stack.
 
+    ``service_cidr`` is empty with IPv6, where EKS chooses it.
     ``upgrade_policy`` is EKS's word; None is not sent, so that EKS's setting stays.
     """
 

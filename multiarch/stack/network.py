@@ -78,8 +78,22 @@ def plan_network(
             f"without NAT gateways nodes can't reach {', '.join(missing)}.",
             hint=f"Add {'it' if len(missing) == 1 else 'them'} to network.endpoints, or use nat: single.",
         )
-    network = NewNetwork(str(cidr), count, zones, cut_subnets(cidr, count), nat, endpoints, spec.flow_logs)
+    ipv6 = _plan_ip_family(spec, report)
+    subnets = cut_subnets(cidr, count)
+    network = NewNetwork(str(cidr), count, zones, subnets, nat, endpoints, spec.flow_logs, ipv6=ipv6)
     return _add_pods(network, spec.pod_cidr, cidr, report) if spec.pod_cidr else network
+
+
+def _plan_ip_family(spec: Network, report: ProblemReport) -> bool:
+    """Return whether pods have IPv6 addresses, after reporting what such a cluster does not have.
+
+    Source: EKS user guide, "Learn about IPv6 addresses to clusters, Pods, and services".
+    """
+    ipv6 = spec.ip_family == "ipv6"
+    for key in ("podCidr", "podSubnets", "serviceCidr") if ipv6 else ():
+        if key in spec.written:
+            report("ipv6", (*_NETWORK, key), f"{key} is for IPv4 addresses, and ipFamily is ipv6.", hint=f"Omit {key}.")
+    return ipv6
 
 
 def _add_pods(network: NewNetwork, written: str, vpc: IPv4Network, report: ProblemReport) -> NewNetwork:
@@ -119,7 +133,9 @@ def cut_subnets(cidr: IPv4Network, zones: int) -> tuple[SubnetPlan, ...]:
 
 
 def plan_service_cidr(spec: Network, network: NewNetwork | ExistingNetwork | None, report: ProblemReport) -> str:
-    """Return the Services' CIDR block, apart from the VPC's."""
+    """Return the Services' CIDR block, apart from the VPC's; empty with IPv6, where EKS chooses it."""
+    if spec.ip_family == "ipv6":
+        return ""
     path = (*_NETWORK, "serviceCidr") if spec.service_cidr else (*_NETWORK, "cidr")
     written = spec.service_cidr or DEFAULT_SERVICE_CIDR
     service = _cidr(written, path, _SERVICE_PREFIXES, report)
@@ -144,7 +160,7 @@ def check_room(
     """Report too few addresses for every node at maxSize: per zone, and for the groups that are bound to zones.
 
     The worst zone counts: Auto Scaling spreads a group evenly. The control plane's and the endpoints' network
-    interfaces are in the same subnets. With subnets for pods, a node has one address of its own subnet.
+    interfaces are in the same subnets. With subnets for pods or IPv6, a node has one address of its own subnet.
     """
     own = dict.fromkeys(range(network.zone_count), _CONTROL_PLANE_ADDRESSES + network.interface_endpoints)
     pods = dict.fromkeys(own, 0)
@@ -153,9 +169,9 @@ def check_room(
         nodes, custom = -(-group.sizes.maximum // len(zones)), bool(network.pod_subnets)
         taken = nodes * count_addresses(group, prefix_delegation=prefix_delegation, custom_networking=custom)
         for zone in zones:
-            own[zone] += nodes if custom else taken
+            own[zone] += nodes if custom or network.ipv6 else taken
             pods[zone] += taken
-    whose = "its nodes" if network.pod_subnets else "its nodes with all their pods"
+    whose = "its nodes" if network.pod_subnets or network.ipv6 else "its nodes with all their pods"
     private = [subnet for subnet in network.subnets if not subnet.public]
     for subnets, need, key, what in ((private, own, "cidr", whose), (network.pod_subnets, pods, "podCidr", "the pods")):
         for each in subnets:
@@ -262,7 +278,8 @@ def _existing(spec: Network, region: str | None, report: ProblemReport) -> Exist
         report("subnets", path, f"{len(own)} subnets for the control plane; EKS needs two, in two zones.")
     planned = _plan_private_subnets(spec, region, report)
     pods = _plan_pod_subnets(spec.pod_subnets, planned, report) if spec.pod_subnets is not None else ()
-    return replace(planned, control_plane_subnet_ids=tuple(own or ()), pod_subnets=pods)
+    ipv6 = _plan_ip_family(spec, report)
+    return replace(planned, control_plane_subnet_ids=tuple(own or ()), pod_subnets=pods, ipv6=ipv6)
 
 
 def _plan_private_subnets(spec: Network, region: str | None, report: ProblemReport) -> ExistingNetwork:

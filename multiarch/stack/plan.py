@@ -54,13 +54,16 @@ def make_plan(stack: Stack, *, today: date, pinning: bool = False) -> Plan:
     taint = None if spec.arm64_taint == "none" else read_taint(spec.arm64_taint, ("arm64Taint",), report)
     control_plane, network = _plan_cluster(stack, report)
     existing = control_plane if isinstance(control_plane, ExistingClusterPlan) else None
-    custom_networking = network is not None and bool(network.pod_subnets)
+    custom_networking, ipv6 = (bool(network.pod_subnets), network.ipv6) if network else (False, False)
+    # With IPv6 the VPC CNI always gives nodes prefixes.
+    prefixes = ipv6 or (existing.prefix_delegation if existing else spec.addons.prefix_delegation)
     context = ClusterContext(
         name=control_plane.name,
         version=spec.kubernetes_version,
         ami_family=AmiFamily(spec.ami_family),
         arm64_taint=taint,
-        prefix_delegation=existing.prefix_delegation if existing else spec.addons.prefix_delegation,
+        prefix_delegation=prefixes,
+        ipv6=ipv6,
         custom_networking=existing.custom_networking if existing else custom_networking,
         zones=network.zones if network else (),
         region=stack.region,

@@ -178,6 +178,7 @@ def every_world(small: World, full: World, migrating: World) -> list[World]:
         full,
         migrating,
         world({**public, **own, **webhook, "network": {"flowLogs": {}, "podCidr": "100.64.0.0/16"}}),
+        world({"network": {"ipFamily": "ipv6"}}),
     ]
 
 

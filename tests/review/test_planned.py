@@ -62,6 +62,7 @@ CASES: Mapping[str, tuple[Mapping[str, Any], Mapping[str, Risk]]] = {
     "clusterName": ({"clusterName": "other"}, {"replace-stateful": HIGH}),
     "network.cidr": ({"network": {"cidr": "10.2.0.0/16"}}, {"replace-stateful": HIGH, "replace-running": MEDIUM}),
     "network.serviceCidr": ({"network": {"serviceCidr": "172.30.0.0/16"}}, {"replace-stateful": HIGH}),
+    "network.ipFamily": ({"network": {"ipFamily": "ipv6"}}, {"replace-stateful": HIGH}),
     "iam.permissionsBoundary": ({"iam": {"permissionsBoundary": None}}, {"widen-iam": HIGH}),
     "iam.path": ({"iam": {"path": "/other/"}}, {"replace-stateful": HIGH, "roll-nodes": MEDIUM}),
     "iam.nodePolicies": (

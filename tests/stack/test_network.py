@@ -98,6 +98,7 @@ def test_nodes_then_need_one_address_each_and_pods_are_counted_in_their_subnets(
 
     assert [key for key, _ in found()] == ["network.cidr"]
     assert found(**PODS) == []
+    assert found(ipFamily="ipv6") == []
     small = "subnet pods-0 (100.64.0.0/24) has 251 addresses, and the pods need 440 at maxSize."
     assert found(podCidr="100.64.0.0/21") == [("network.podCidr", small)]
 
