@@ -86,7 +86,9 @@ class Addons(Child):
         before = [
             made
             for policy in plan.policies
-            for made in roles.attach_managed(self, _name_attachment(plan, policy), role, policy)
+            for made in roles.attach_managed(
+                self, roles.name_attachment(plan.name, policy) if plan.extra else plan.name, role, policy
+            )
         ]
         if plan.policy:
             before += roles.give_inline(self, plan.name, role, plan.policy)
@@ -100,12 +102,3 @@ def _add_pod_subnets(configuration: str, known: Sequence[str]) -> str:
     subnets = {zone: {"id": subnet} for zone, subnet in zip(rest[::2], rest[1::2], strict=True)}
     values = json.loads(configuration) | {"eniConfig": {"create": True, "region": region, "subnets": subnets}}
     return json.dumps(values, sort_keys=True)
-
-
-def _name_attachment(plan: AddonPlan, policy: str) -> str:
-    """Return a logical name that stays when other policies come and go: an attachment that is replaced is detached."""
-    if not plan.extra:
-        return plan.name
-    owner, _, name = policy.removeprefix("arn:").rpartition(":policy/")
-    account = owner.rpartition(":")[2]
-    return f"{plan.name}-{name}" if account in ("", "aws") else f"{plan.name}-{account}-{name}"

@@ -83,6 +83,7 @@ def cluster(name: str, inputs: Properties, where: Where) -> dict[str, Json]:
         "kubernetesNetworkConfig": {"serviceIpv6Cidr": "2001:db8:0:ffff::/108"},
         "endpoint": f"https://{cluster_name}.example.invalid",
         "certificateAuthority": {"data": CERTIFICATE_AUTHORITY},
+        "identities": [{"oidcs": [{"issuer": f"https://<OIDC issuer of {cluster_name}>"}]}],
         "vpcConfig": {"clusterSecurityGroupId": f"<SecurityGroup:{name}, made by EKS>", "vpcId": inputs.get("vpcId")},
     }
 
