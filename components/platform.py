@@ -166,9 +166,8 @@ class Platform(Component):
         session = self._plan.session
         self._session_key = key_arn if session.settings.encrypt else None
         logs = policies.node_sessions(self.account, session.log_group_name, self._session_key)
-        self._node_policies = {policies.SESSION_LOGS: logs} if logs else {}
-        if self._plan.network.ipv6:
-            self._node_policies[policies.CNI_IPV6] = policies.cni_ipv6(self.account)
+        own = policies.list_cni_policies(self.account, ipv6=self._plan.network.ipv6)
+        self._node_policies = own | ({policies.SESSION_LOGS: logs} if logs else {})
         return Session("session", self, session, key_arn)
 
     def exports(self) -> dict[str, pulumi.Input[object]]:

@@ -166,6 +166,11 @@ def cni_ipv6(account: Account) -> pulumi.Output[str]:
     )
 
 
+def list_cni_policies(account: Account, *, ipv6: bool) -> dict[str, pulumi.Output[str]]:
+    """Return the policies of nodes' roles that follow from the addresses of pods, by name."""
+    return {CNI_IPV6: cni_ipv6(account)} if ipv6 else {}
+
+
 def assumed_by_flow_logs(account: Account) -> pulumi.Output[str]:
     """Trust policy for VPC flow logs of this account and region.
 

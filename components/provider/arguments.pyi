@@ -575,6 +575,8 @@ class ControllerClusterSettings(TypedDict):
     """Whether pods have subnets of their own (AWS_VPC_K8S_CNI_CUSTOM_NETWORK_CFG); nodes then take fewer pods.
     Default: false.
     """
+    ipFamily: NotRequired[str]
+    """The addresses of pods and Services. One of ipv4, ipv6. Default: ipv4."""
     kubeconfig: pulumi.Input[str]
     """A kubeconfig with which Pulumi reaches the Kubernetes API."""
 
@@ -712,6 +714,8 @@ class KarpenterClusterSettings(TypedDict):
     """Whether pods have subnets of their own (AWS_VPC_K8S_CNI_CUSTOM_NETWORK_CFG); nodes then take fewer pods.
     Default: false.
     """
+    ipFamily: NotRequired[str]
+    """The addresses of pods and Services. One of ipv4, ipv6. Default: ipv4."""
     kubeconfig: pulumi.Input[str]
     """A kubeconfig with which Pulumi reaches the Kubernetes API."""
     securityGroupId: pulumi.Input[str]
@@ -1036,12 +1040,14 @@ class NodesClusterSettings(TypedDict):
     """Whether pods have subnets of their own (AWS_VPC_K8S_CNI_CUSTOM_NETWORK_CFG); nodes then take fewer pods.
     Default: false.
     """
+    ipFamily: NotRequired[str]
+    """The addresses of pods and Services. One of ipv4, ipv6. Default: ipv4."""
     endpoint: pulumi.Input[str]
     """The URL of the Kubernetes API server."""
     certificateAuthority: pulumi.Input[str]
     """The cluster's certificate authority, PEM in base64."""
     serviceCidr: pulumi.Input[str]
-    """The IPv4 CIDR block of Kubernetes Services, such as 172.20.0.0/16. Clusters with IPv6 are not supported."""
+    """The CIDR block of Kubernetes Services, such as 172.20.0.0/16."""
     securityGroupId: pulumi.Input[str]
     """The security group that EKS made for the cluster."""
 
