@@ -114,6 +114,7 @@ class InCluster:
     roles of EC2NodeClasses, ``prefix_delegation`` and ``custom_networking`` settings of the DaemonSet ``aws-node``,
     None if there is none.
     ``priorities_namespace`` is where the cluster autoscaler reads its priorities, empty if that is not known.
+    ``with_profiles``: EC2NodeClasses have instance profiles in place of roles.
     """
 
     context: str
@@ -125,6 +126,7 @@ class InCluster:
     prefix_delegation: bool | None = None
     custom_networking: bool | None = None
     priorities_namespace: str = ""
+    with_profiles: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
