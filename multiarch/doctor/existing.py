@@ -42,6 +42,7 @@ class FoundCluster:
     own: bool = True
     own_vpc: bool = True
     role_arn: str = ""
+    ip_family: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +75,7 @@ def read_cluster(clients: Clients, plan: Plan) -> FoundCluster | None:
     return FoundCluster(
         vpc_id=vpc_id,
         service_cidr=found.get("kubernetesNetworkConfig", {}).get("serviceIpv4Cidr", ""),
+        ip_family=found.get("kubernetesNetworkConfig", {}).get("ipFamily", ""),
         cidr=vpc["CidrBlock"],
         key_arn=keys[0] if keys else "",
         own_key_arn=own_key_arn,
@@ -131,6 +133,7 @@ def find_fixed_changes(plan: Plan, origin: Origin, cluster: FoundCluster) -> Ite
     rows: tuple[tuple[KeyPath, str, str], ...] = (
         (("network", "cidr"), cidr, cluster.cidr),
         (("network", "vpcId"), vpc_id, cluster.vpc_id),
+        (("network", "ipFamily"), "ipv6" if network.ipv6 else "ipv4", cluster.ip_family),
         (("network", "serviceCidr"), plan.own_cluster.service_cidr, cluster.service_cidr),
         (("secretsEncryption", "kmsKeyArn"), key, cluster.key_arn),
         (("secretsEncryption", "enabled"), "" if encryption.enabled else "false", "true" if cluster.key_arn else ""),
