@@ -12,6 +12,7 @@ from typing import Any
 from multiarch.errors import KeyPath, Problem
 from multiarch.stack.model import NewNetwork, Plan
 from multiarch.stack.origin import Origin
+from multiarch.stack.roles import format_role_prefix
 
 Clients = Callable[[str], Any]
 """Returns boto3's client of a service, in the stack's region and with its identity."""
@@ -110,11 +111,6 @@ def read_unhealthy_groups(clients: Clients, cluster: str) -> tuple[UnhealthyGrou
     return tuple(sorted(found, key=lambda each: each.name))
 
 
-def format_cluster_role_prefix(cluster: str) -> str:
-    """Return how the name of the role begins that a stack makes for its control plane: at most 38 characters."""
-    return f"{cluster[:29]}-cluster-"
-
-
 def find_fixed_changes(plan: Plan, origin: Origin, cluster: FoundCluster) -> Iterator[Problem]:
     """Yield an error for each value of the stack that a cluster keeps for its life and that is another one now.
 
@@ -152,7 +148,7 @@ def find_fixed_changes(plan: Plan, origin: Origin, cluster: FoundCluster) -> Ite
 def _find_other_role(plan: Plan, origin: Origin, there: str) -> Iterator[Problem]:
     """Yield an error for another role of the control plane than ``there``: Pulumi would replace the cluster."""
     written, path = plan.iam.roles.get("cluster"), there.partition(":role")[2].rpartition("/")[0] + "/"
-    own = there.rpartition("/")[2].startswith(format_cluster_role_prefix(plan.cluster.name))
+    own = there.rpartition("/")[2].startswith(format_role_prefix(plan.cluster.name, "cluster"))
     if not there or written == there or (own and not written and path == plan.iam.path):
         return
     key: KeyPath = ("iam", "roles", "cluster")

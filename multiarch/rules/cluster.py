@@ -126,6 +126,8 @@ CLUSTER = (
     error("tag", "a tag key or value that AWS rejects", "Rewrite it."),
     error("required-tag", "tags that lack a key of `requiredTags`", "Add it to tags."),
     error("role-name", "a name in `iam.roles` that none of the stack's roles has", "Remove it, or correct the name."),
+    error("role-own", "a role in `iam.roles` that the stack itself makes: it would detach the role's policies",
+          "Remove the entry, or name another role that has its policies already."),
     error("role-shared", "an existing role in `iam.roles` that two kinds of nodes share; EKS makes and deletes the "
           "access entry of managed groups' roles itself", "Name a role of its own for each."),
     error("role-path", "managed groups whose role has a path, in a cluster without access entries: EKS writes the path "

@@ -89,6 +89,8 @@ CASES: list[tuple[str, dict[str, Any], str, str, Severity]] = [
      "the tags lack data-class,", ERROR),
     ("role-name", {"iam": {"roles": {"karpenter": ROLE}}}, "iam.roles.karpenter", "the stack has no role karpenter",
      ERROR),
+    ("role-own", {"iam": {"roles": {"managed-nodes": f"{ROLE}/shop-dev-managed-nodes-2026"}}},
+     "iam.roles.managed-nodes", "detach", ERROR),
     ("role-shared",
      {"nodeGroups": {"own": {"instanceTypes": ["m7i.large"], "kind": "self-managed"}},
       "iam": {"roles": {"managed-nodes": ROLE, "self-managed-nodes": ROLE}}},
