@@ -1,4 +1,4 @@
-"""Charts of the autoscalers; what they need of Kubernetes is in :mod:`multiarch.facts.kubernetes`.
+"""Charts that a stack installs; what autoscalers need of Kubernetes is in :mod:`multiarch.facts.kubernetes`.
 
 Source: the charts' repositories.
 """
@@ -17,6 +17,8 @@ KARPENTER_CHART = "1.14.1"
 """Controller and CRDs have charts of the same version."""
 NODE_TERMINATION_HANDLER_CHART = "0.27.6"
 """Its image is v1.25.6."""
+DEVICE_PLUGIN_REPOSITORY = "https://nvidia.github.io/k8s-device-plugin"
+DEVICE_PLUGIN_CHART = "0.20.0"
 
 _VERSION = re.compile(r"(0|[1-9][0-9]{0,5})\.(0|[1-9][0-9]{0,5})(?:\.(0|[1-9][0-9]{0,5}))?", re.ASCII)
 

@@ -50,6 +50,8 @@ KARPENTER_DOMAINS = ("karpenter.sh", "karpenter.k8s.aws")
 KARPENTER_NODE_POOL = "karpenter.sh/nodepool"
 KARPENTER_CAPACITY_TYPE = "karpenter.sh/capacity-type"
 """``spot`` or ``on-demand``."""
+KARPENTER_GPU_MANUFACTURER = "karpenter.k8s.aws/instance-gpu-manufacturer"
+"""``nvidia``, ``amd`` or ``habana``, on nodes with GPUs alone."""
 KARPENTER_REGISTERED = "karpenter.sh/registered"
 KARPENTER_INITIALIZED = "karpenter.sh/initialized"
 KARPENTER_NODE_CLASS = "karpenter.k8s.aws/ec2nodeclass"

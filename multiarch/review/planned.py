@@ -12,7 +12,6 @@ from dataclasses import replace
 from itertools import chain
 
 from multiarch.autoscaling.karpenter import build_auto_mode_class, build_node_class, build_node_pool
-from multiarch.facts.addon_daemon_sets import TERMINATION_HANDLER
 from multiarch.facts.admission import INSTALLATION_NAME as WEBHOOK
 from multiarch.facts.rebalance import LEASE as REBALANCE
 from multiarch.observed.resources.nodes import AUTO_MODE_CLASS, NODE_CLASS, NODE_POOL
@@ -261,8 +260,7 @@ def _list_releases(plan: Plan) -> Iterator[_Row]:
         values = {"settings": {"featureGates": {"spotToSpotConsolidation": karpenter.spot_to_spot}}}
         releases["karpenter"] = {"version": karpenter.chart_version, "values": values}
         releases["karpenter-crd"] = {"version": karpenter.chart_version}
-    if plan.termination_handler:
-        releases[TERMINATION_HANDLER.name] = {}
+    releases |= {each.name: {} for each in plan.own_daemons}
     for name, inputs in releases.items():
         chart = f"{plan.chart_registry}/{name}" if plan.chart_registry else "its publisher's"
         yield RELEASE, name, {**inputs, "chart": chart}

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from multiarch.autoscaling.model import AutoscalingPlan
 from multiarch.errors import Problem
+from multiarch.facts.addon_daemon_sets import DEVICE_PLUGIN, TERMINATION_HANDLER, AddOnDaemon
 from multiarch.facts.architectures import Architecture
 from multiarch.facts.taints import Taint
 from multiarch.nodes.model import NodeGroupPlan, Tags
@@ -219,6 +220,7 @@ class Plan:
     autoscaling: AutoscalingPlan
     storage_class: bool
     termination_handler: bool
+    device_plugin: bool
     admission_webhook: AdmissionWebhookPlan | None
     rebalance: RebalancePlan | None
     chart_registry: str | None
@@ -230,6 +232,12 @@ class Plan:
     def security_groups(self) -> tuple[str, ...]:
         """The security groups of nodes in an existing cluster, by ID; empty for the one that EKS made for a cluster."""
         return self.cluster.security_groups if isinstance(self.cluster, ExistingClusterPlan) else ()
+
+    @property
+    def own_daemons(self) -> tuple[AddOnDaemon, ...]:
+        """The DaemonSets that it installs by Helm, for its nodes."""
+        wanted = ((self.termination_handler, TERMINATION_HANDLER), (self.device_plugin, DEVICE_PLUGIN))
+        return tuple(daemon for flag, daemon in wanted if flag)
 
     @property
     def architectures(self) -> frozenset[Architecture]:

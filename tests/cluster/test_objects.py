@@ -79,6 +79,7 @@ WORDS: Mapping[str, Mapping[str, Any]] = {
         **PUBLIC,
         "nodeGroups": {"own": {"instanceTypes": ["m7g.large"], "kind": "self-managed"}},
     },
+    "device-plugin": {**PUBLIC, "gpuDevicePlugin": True, "nodeGroups": {"gpu": {"instanceTypes": ["g5g.xlarge"]}}},
     "cluster-autoscaler": CLUSTER_AUTOSCALER,
     "karpenter": KARPENTER,
     "auto-mode": {

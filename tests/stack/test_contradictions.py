@@ -10,7 +10,7 @@ import pytest
 from multiarch.errors import StackError
 from multiarch.rules import Severity
 from multiarch.stack.plan import make_plan
-from tests.stack.words import TODAY, merged, plan, problems, stack
+from tests.stack.words import EXISTING_CLUSTER, TODAY, merged, plan, problems, stack
 
 ERROR, WARNING = Severity.ERROR, Severity.WARNING
 SPOT = {"capacityType": "spot", "instanceTypes": ["m7g.large", "m6g.large"]}
@@ -37,6 +37,10 @@ def extra(name: str = "external-dns", **keys: Any) -> dict[str, Any]:
     return {"addons": {"extra": {name: keys}}}
 
 
+GPU_POOL = {
+    "nodeGroups": {"web": {"minSize": 2}},
+    "autoscaling": {"use": "karpenter", "karpenter": {"nodePools": {"gpu": {"families": ["g5g"]}}}},
+}
 CASES: list[tuple[str, dict[str, Any], str, str, Severity]] = [
     ("mixed-architectures", web(instanceTypes=["m7g.large", "m7i.large"]), "nodeGroups.web.instanceTypes",
      "m7g.large is arm64 and m7i.large is amd64; a node group has one architecture.", ERROR),
@@ -262,6 +266,25 @@ CASES: list[tuple[str, dict[str, Any], str, str, Severity]] = [
      "nodeTerminationHandler", "needs internet access", ERROR),
     ("termination-handler-unreachable", web(kind="self-managed") | {"nodeTerminationHandler": True},
      "nodeTerminationHandler", "the first run", WARNING),
+    ("no-device-plugin", web(instanceTypes=["g6.xlarge"]), "nodeGroups.web.instanceTypes", "no nvidia.com/gpu",
+     WARNING),
+    ("no-device-plugin", GPU_POOL, "autoscaling.karpenter.nodePools.gpu", "no nvidia.com/gpu", WARNING),
+    ("no-device-plugin", {**EXISTING_CLUSTER, **web(instanceTypes=["g6.xlarge"])}, "nodeGroups.web.instanceTypes",
+     "is not known", WARNING),
+    ("device-plugin", {"gpuDevicePlugin": True}, "gpuDevicePlugin", "no node needs it", ERROR),
+    ("device-plugin", {"gpuDevicePlugin": True} | web(instanceTypes=["g6.xlarge"], amiFamily="Bottlerocket"),
+     "gpuDevicePlugin", "no node needs it", ERROR),
+    ("device-plugin",
+     {**GPU_POOL, "gpuDevicePlugin": True,
+      **web(minSize=2, instanceTypes=["g6.xlarge"], amiFamily="Bottlerocket")},
+     "gpuDevicePlugin", "run it twice", ERROR),
+    ("device-plugin", {**EXISTING_CLUSTER, "gpuDevicePlugin": True, **web(instanceTypes=["g6.xlarge"])},
+     "gpuDevicePlugin", "GPU nodes of others", ERROR),
+    ("device-plugin",
+     web(instanceTypes=["g6.xlarge"]) | {"gpuDevicePlugin": True, "network": {"nat": "none", "endpoints": ["s3"]}},
+     "gpuDevicePlugin", "nvcr.io", ERROR),
+    ("device-plugin-unreachable", web(instanceTypes=["g6.xlarge"]) | {"gpuDevicePlugin": True}, "gpuDevicePlugin",
+     "the first run", WARNING),
     ("driver-too-old", web(instanceTypes=["g7.2xlarge"]), "nodeGroups.web.instanceTypes", "NVIDIA driver 595", ERROR),
     ("driver-too-old", web(instanceTypes=["g6.xlarge", "g7.2xlarge"], ami={"release": "1.35.2-20260715"}),
      "nodeGroups.web.instanceTypes", "stack pin --upgrade", ERROR),
