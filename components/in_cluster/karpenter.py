@@ -101,13 +101,15 @@ class Karpenter(ChildInCluster):
             {"key": labels.KARPENTER_NODE_POOL, "operator": "DoesNotExist"},
             {"key": labels.EKS_NODE_GROUP, "operator": "In", "values": [args.controller_group]},
         ]
+        # The chart's default since 1.6.
+        reserved = {"reservedCapacity": True} if args.plan.node_class.capacity_reservations else {}
         spread = {"maxSkew": 1, "whenUnsatisfiable": "ScheduleAnyway"}
         return {
             "settings": {
                 "clusterName": self.naming.cluster,
                 "interruptionQueue": queue.name,
                 "eksControlPlane": True,
-                "featureGates": {"spotToSpotConsolidation": args.plan.spot_to_spot},
+                "featureGates": {"spotToSpotConsolidation": args.plan.spot_to_spot, **reserved},
             },
             "serviceAccount": {"create": True, "name": SERVICE_ACCOUNT},
             "replicas": 2,

@@ -57,6 +57,8 @@ class KarpenterArgs(TypedDict):
     """`RAID0` puts images, logs and volumes of pods (emptyDir) on the local NVMe disks of nodes that have some. One of
     RAID0.
     """
+    capacityReservations: NotRequired[list[str]]
+    """IDs of the capacity reservations that pools with the capacity type `reserved` use."""
     imdsHopLimit: NotRequired[int]
     """Hops to the instance metadata service. Default: 1."""
     kubelet: NotRequired[KubeletSettings]
@@ -113,6 +115,11 @@ class NodeGroupArgs(TypedDict):
     instanceStorePolicy: NotRequired[str]
     """`RAID0` joins the local NVMe disks of types such as m7gd, and puts images, logs and volumes of pods (emptyDir)
     on them (AL2023, Bottlerocket). They end with the instance. One of RAID0.
+    """
+    capacityReservation: NotRequired[str]
+    """The capacity reservation of its instances: an ID, the ARN of a resource group, `capacity-reservations-only` (any
+    open one of their type and zone, or no instance), `open` (such a one, or else on-demand) or `none`. Default:
+    EC2's, which is `open`.
     """
     labels: NotRequired[dict[str, str]]
     """Node labels."""
@@ -450,7 +457,8 @@ class AutoModeNodePoolSettings(TypedDict):
     weight: NotRequired[int]
     """The weight, where the order of capacities is not enough; only for one architecture and one capacity type.
     Weights that follow from the order are 90, 70, 50 and 30, minus the number of the entry in nodePools, sorted by
-    name from 0: a weight between them comes between these pools.
+    name from 0: a weight between them comes between these pools. With `reserved` they are 90, 75, 60, 45, 30 and
+    15.
     """
     cpuLimit: NotRequired[int]
     """The most vCPUs of each NodePool."""
@@ -490,8 +498,8 @@ class AutoscalingSettings(TypedDict):
     Default: none.
     """
     prefer: NotRequired[str]
-    """The architecture that is tried first: its spot, then its on-demand capacity, then the other's. One of arm64,
-    amd64. Default: arm64.
+    """The architecture that is tried first: its spot, then its on-demand capacity, then the other's. Reserved capacity
+    of both comes before, since it costs the same without a node. One of arm64, amd64. Default: arm64.
     """
     order: NotRequired[list[str]]
     """All kinds of capacity in order, where `prefer` is not enough, such as [arm64-on-demand, amd64-on-demand].
@@ -712,6 +720,8 @@ class KarpenterSettings(TypedDict):
     """`RAID0` puts images, logs and volumes of pods (emptyDir) on the local NVMe disks of nodes that have some. One of
     RAID0.
     """
+    capacityReservations: NotRequired[list[str]]
+    """IDs of the capacity reservations that pools with the capacity type `reserved` use."""
     imdsHopLimit: NotRequired[int]
     """Hops to the instance metadata service. Default: 1."""
     kubelet: NotRequired[KubeletSettings]
@@ -794,6 +804,11 @@ class MultiArchitectureGroupSettings(TypedDict):
     instanceStorePolicy: NotRequired[str]
     """`RAID0` joins the local NVMe disks of types such as m7gd, and puts images, logs and volumes of pods (emptyDir)
     on them (AL2023, Bottlerocket). They end with the instance. One of RAID0.
+    """
+    capacityReservation: NotRequired[str]
+    """The capacity reservation of its instances: an ID, the ARN of a resource group, `capacity-reservations-only` (any
+    open one of their type and zone, or no instance), `open` (such a one, or else on-demand) or `none`. Default:
+    EC2's, which is `open`.
     """
     labels: NotRequired[dict[str, str]]
     """Node labels."""
@@ -895,6 +910,11 @@ class NodeGroupSettings(TypedDict):
     """`RAID0` joins the local NVMe disks of types such as m7gd, and puts images, logs and volumes of pods (emptyDir)
     on them (AL2023, Bottlerocket). They end with the instance. One of RAID0.
     """
+    capacityReservation: NotRequired[str]
+    """The capacity reservation of its instances: an ID, the ARN of a resource group, `capacity-reservations-only` (any
+    open one of their type and zone, or no instance), `open` (such a one, or else on-demand) or `none`. Default:
+    EC2's, which is `open`.
+    """
     labels: NotRequired[dict[str, str]]
     """Node labels."""
     taints: NotRequired[list[str]]
@@ -934,7 +954,7 @@ class NodePoolSettings(TypedDict):
     architectures: NotRequired[list[str]]
     """Which architectures. Beside NodePools that an existing cluster may have, the default is arm64 alone."""
     capacityTypes: NotRequired[list[str]]
-    """How capacity may be bought."""
+    """How capacity may be bought. `reserved` is that of karpenter.capacityReservations, and needs instanceTypes."""
     multiArchitecture: NotRequired[bool]
     """One NodePool per capacity type for both architectures, with the arm64 taint on all of its nodes. Default: false."""
     categories: NotRequired[list[str]]
@@ -958,7 +978,8 @@ class NodePoolSettings(TypedDict):
     weight: NotRequired[int]
     """The weight, where the order of capacities is not enough; only for one architecture and one capacity type.
     Weights that follow from the order are 90, 70, 50 and 30, minus the number of the entry in nodePools, sorted by
-    name from 0: a weight between them comes between these pools.
+    name from 0: a weight between them comes between these pools. With `reserved` they are 90, 75, 60, 45, 30 and
+    15.
     """
     cpuLimit: NotRequired[int]
     """The most vCPUs of each NodePool."""

@@ -54,7 +54,7 @@ _VALUES: Mapping[str, Callable[[InstanceType], tuple[str, ...]]] = MappingProxyT
         ARCHITECTURE: lambda instance: (str(instance.architecture),),
         OPERATING_SYSTEM: lambda _: ("linux",),
         INSTANCE_TYPE: lambda instance: (instance.name,),
-        KARPENTER_CAPACITY_TYPE: lambda instance: ("on-demand", "spot") if instance.spot else ("on-demand",),
+        KARPENTER_CAPACITY_TYPE: lambda instance: ("on-demand", "reserved", *(("spot",) if instance.spot else ())),
         FAMILY: lambda instance: (instance.family,),
         SIZE: lambda instance: (instance.size,),
         HYPERVISOR: lambda instance: ("" if instance.bare_metal else "nitro" if instance.nitro else "xen",),

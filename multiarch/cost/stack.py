@@ -172,6 +172,11 @@ def _notes(plan: Plan, pricing: Pricing, nodes: Sequence[NodeState] | None, *, r
         yield "Nodes: each group's desired size, and those that the autoscaler would add for the pods in the files."
     if plan.autoscaling.auto_mode:
         yield "Nodes of EKS Auto Mode count with its fee for each instance."
+    if reserved := ", ".join(plan.reserved):
+        yield (
+            f"Nodes of {reserved} count with their on-demand price. A capacity reservation costs the same without "
+            "nodes: what they leave of it is not counted."
+        )
     if not running and any(line.capacity_type == "spot" for line in plan.node_groups):
         yield "Spot nodes count with the mean of the last prices of their instance types and zones."
 

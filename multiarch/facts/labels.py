@@ -49,7 +49,7 @@ EKS_COMPUTE_TYPE = "eks.amazonaws.com/compute-type"
 KARPENTER_DOMAINS = ("karpenter.sh", "karpenter.k8s.aws")
 KARPENTER_NODE_POOL = "karpenter.sh/nodepool"
 KARPENTER_CAPACITY_TYPE = "karpenter.sh/capacity-type"
-"""``spot`` or ``on-demand``."""
+"""``spot``, ``on-demand`` or ``reserved``."""
 KARPENTER_GPU_MANUFACTURER = "karpenter.k8s.aws/instance-gpu-manufacturer"
 """``nvidia``, ``amd`` or ``habana``, on nodes with GPUs alone."""
 KARPENTER_REGISTERED = "karpenter.sh/registered"

@@ -37,6 +37,8 @@ class CapacityType(StrEnum):
 
     ON_DEMAND = "on-demand"
     SPOT = "spot"
+    RESERVED = "reserved"
+    """On-demand capacity that a reservation holds, for Karpenter's NodePools alone; it costs the on-demand price."""
 
     @property
     def eks(self) -> str:
@@ -129,6 +131,7 @@ class NodeGroupPlan:
     is created before the old group is deleted. ``disk_size`` is in GiB. ``pre_bootstrap`` is a shell script or empty.
     ``max_pods`` is the kubelet's limit; ``max_pods_written`` says whether the user data has to set it (because the team
     did, or because the node would compute another number). ``instance_store``: images and pods are on local disks.
+    ``capacity_reservation`` is an ID, the ARN of a resource group or EC2's preference, empty for EC2's default.
     """
 
     path: tuple[str, ...]
@@ -158,6 +161,7 @@ class NodeGroupPlan:
     registry_mirrors: Mirrors = ()
     instance_store: bool = False
     node_repair: bool | None = None
+    capacity_reservation: str = ""
 
     @property
     def key(self) -> str:

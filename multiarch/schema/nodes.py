@@ -77,6 +77,13 @@ class NodeGroupBase(Section):
     """``RAID0`` joins the local NVMe disks of types such as m7gd, and puts images, logs and volumes of pods (emptyDir)
     on them (AL2023, Bottlerocket). They end with the instance.
     """
+    capacity_reservation: (
+        Annotated[str, Field(examples=["cr-0123456789abcdef0", "open", "capacity-reservations-only", "none"])] | None
+    ) = None
+    """The capacity reservation of its instances: an ID, the ARN of a resource group, ``capacity-reservations-only``
+    (any open one of their type and zone, or no instance), ``open`` (such a one, or else on-demand) or ``none``.
+    Default: EC2's, which is ``open``.
+    """
     labels: dict[str, str] = {}
     """Node labels."""
     taints: Annotated[list[TaintText], Field(max_length=49)] = []

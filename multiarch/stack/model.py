@@ -240,6 +240,13 @@ class Plan:
         return tuple(daemon for flag, daemon in wanted if flag)
 
     @property
+    def reserved(self) -> tuple[str, ...]:
+        """The node groups and NodePools whose nodes may run in capacity reservations that the stack names."""
+        groups = (each.name for each in self.node_groups if each.capacity_reservation not in {"", "none"})
+        pools = (each.name for each in self.autoscaling.pools if each.reserved)
+        return (*groups, *pools)
+
+    @property
     def architectures(self) -> frozenset[Architecture]:
         """The architectures of its node groups and NodePools."""
         found = {group.architecture for group in self.node_groups}

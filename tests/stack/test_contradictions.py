@@ -41,6 +41,18 @@ GPU_POOL = {
     "nodeGroups": {"web": {"minSize": 2}},
     "autoscaling": {"use": "karpenter", "karpenter": {"nodePools": {"gpu": {"families": ["g5g"]}}}},
 }
+POOL = {"capacityTypes": ["reserved"], "instanceTypes": ["m7g.large"]}
+
+
+def reserved(*pools: dict[str, Any]) -> dict[str, Any]:
+    """Return a stack's change: Karpenter with a capacity reservation, and these NodePools."""
+    named = {f"held{index or ''}": {"cpuLimit": 8, **pool} for index, pool in enumerate(pools)}
+    return {
+        "nodeGroups": {"web": {"minSize": 2}, "web-arm": {"minSize": 0}},
+        "autoscaling": {"use": "karpenter", "karpenter": {"capacityReservations": ["cr-0123"], "nodePools": named}},
+    }
+
+
 CASES: list[tuple[str, dict[str, Any], str, str, Severity]] = [
     ("mixed-architectures", web(instanceTypes=["m7g.large", "m7i.large"]), "nodeGroups.web.instanceTypes",
      "m7g.large is arm64 and m7i.large is amd64; a node group has one architecture.", ERROR),
@@ -285,6 +297,21 @@ CASES: list[tuple[str, dict[str, Any], str, str, Severity]] = [
      "gpuDevicePlugin", "nvcr.io", ERROR),
     ("device-plugin-unreachable", web(instanceTypes=["g6.xlarge"]) | {"gpuDevicePlugin": True}, "gpuDevicePlugin",
      "the first run", WARNING),
+    *(("capacity-reservation", web(**{"capacityReservation": "cr-0123", **words}), "nodeGroups.web.capacityReservation",
+       says, ERROR) for words, says in (
+        ({"capacityReservation": "cr_1"}, "neither a reservation"),
+        (SPOT, "spot instances"),
+        ({"instanceTypes": ["m7i.large", "m6i.large"], "zones": ["eu-west-1a"]}, "of one instance type"),
+        ({}, "is in one zone"),
+        ({"zones": ["eu-west-1a", "eu-west-1b"], "onePerZone": True}, "is in one zone"),
+    )),
+    ("reserved-pool", reserved({}), "autoscaling.karpenter.capacityReservations", "no pool", ERROR),
+    ("reserved-pool", merged(reserved(POOL), {"autoscaling": {"karpenter": {"capacityReservations": []}}}),
+     "autoscaling.karpenter.nodePools.held.capacityTypes", "is empty", ERROR),
+    ("reserved-pool", reserved({**POOL, "instanceTypes": []}), "autoscaling.karpenter.nodePools.held.capacityTypes",
+     "without the instanceTypes", ERROR),
+    ("reserved-pool", reserved(*20 * [{**POOL, "capacityTypes": ["reserved", "spot", "on-demand"]}]),
+     "autoscaling.karpenter.capacityReservations", "120 NodePools", ERROR),
     ("driver-too-old", web(instanceTypes=["g7.2xlarge"]), "nodeGroups.web.instanceTypes", "NVIDIA driver 595", ERROR),
     ("driver-too-old", web(instanceTypes=["g6.xlarge", "g7.2xlarge"], ami={"release": "1.35.2-20260715"}),
      "nodeGroups.web.instanceTypes", "stack pin --upgrade", ERROR),

@@ -55,6 +55,8 @@ def _list_gpu_nodes(
         if group.instance_types[0].accelerator is Accelerator.NVIDIA:
             yield (*group.path, "instanceTypes"), group.family
     karpenter = autoscaling.karpenter if autoscaling else None
-    for pool in karpenter.pools if karpenter else ():
+    if karpenter is None:
+        return
+    for pool in karpenter.pools:
         if any(each.accelerator is Accelerator.NVIDIA for each in pool.instance_types):
             yield tuple(pool.key.split(".")), AmiFamily(karpenter.node_class.ami_family)
