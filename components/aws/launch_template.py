@@ -54,6 +54,7 @@ def declare(
         if instance_profile_arn is not None
         else None,
         vpc_security_group_ids=list(security_group_ids) or None,
+        placement=ec2.LaunchTemplatePlacementArgs(group_name=group.placement_group) if group.placement_group else None,
         capacity_reservation_specification=_reservation(group.capacity_reservation),
         tag_specifications=[
             ec2.LaunchTemplateTagSpecificationArgs(resource_type=kind, tags=launched_tags) for kind in TAGGED_BY_LAUNCH

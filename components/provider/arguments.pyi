@@ -59,6 +59,8 @@ class KarpenterArgs(TypedDict):
     """
     capacityReservations: NotRequired[list[str]]
     """IDs of the capacity reservations that pools with the capacity type `reserved` use."""
+    placementGroup: NotRequired[str]
+    """The name of a placement group, which exists already, for all of its nodes."""
     imdsHopLimit: NotRequired[int]
     """Hops to the instance metadata service. Default: 1."""
     kubelet: NotRequired[KubeletSettings]
@@ -121,6 +123,12 @@ class NodeGroupArgs(TypedDict):
     open one of their type and zone, or no instance), `open` (such a one, or else on-demand) or `none`. Default:
     EC2's, which is `open`.
     """
+    placementGroup: NotRequired[str]
+    """The name of a placement group, which exists already, for its instances. One with the strategy cluster is in one
+    zone: name that in `zones`.
+    """
+    instancesDistribution: NotRequired[InstancesDistributionSettings]
+    """On-demand nodes among those of a self-managed spot group."""
     labels: NotRequired[dict[str, str]]
     """Node labels."""
     taints: NotRequired[list[str]]
@@ -678,6 +686,17 @@ class InstanceTypesByArchitectureSettings(TypedDict):
     arm64: list[str]
     """arm64 (Graviton) instance types."""
 
+class InstancesDistributionSettings(TypedDict):
+    """What EC2 Auto Scaling buys of a self-managed spot group: on-demand nodes first, then a share of the others."""
+    onDemandBaseCapacity: NotRequired[int]
+    """The number of nodes that are on-demand before any is spot. Default: 0."""
+    onDemandPercentageAboveBaseCapacity: NotRequired[int]
+    """The share of on-demand nodes among those above the base, in per cent. Fractions are rounded up. Default: 0."""
+    spotAllocationStrategy: NotRequired[str]
+    """How EC2 chooses among the instance types for spot nodes. One of price-capacity-optimized, capacity-optimized,
+    capacity-optimized-prioritized, lowest-price. Default: price-capacity-optimized.
+    """
+
 class IssuerSettings(TypedDict):
     """A cert-manager issuer."""
     name: str
@@ -722,6 +741,8 @@ class KarpenterSettings(TypedDict):
     """
     capacityReservations: NotRequired[list[str]]
     """IDs of the capacity reservations that pools with the capacity type `reserved` use."""
+    placementGroup: NotRequired[str]
+    """The name of a placement group, which exists already, for all of its nodes."""
     imdsHopLimit: NotRequired[int]
     """Hops to the instance metadata service. Default: 1."""
     kubelet: NotRequired[KubeletSettings]
@@ -810,6 +831,12 @@ class MultiArchitectureGroupSettings(TypedDict):
     open one of their type and zone, or no instance), `open` (such a one, or else on-demand) or `none`. Default:
     EC2's, which is `open`.
     """
+    placementGroup: NotRequired[str]
+    """The name of a placement group, which exists already, for its instances. One with the strategy cluster is in one
+    zone: name that in `zones`.
+    """
+    instancesDistribution: NotRequired[InstancesDistributionSettings]
+    """On-demand nodes among those of a self-managed spot group."""
     labels: NotRequired[dict[str, str]]
     """Node labels."""
     taints: NotRequired[list[str]]
@@ -915,6 +942,12 @@ class NodeGroupSettings(TypedDict):
     open one of their type and zone, or no instance), `open` (such a one, or else on-demand) or `none`. Default:
     EC2's, which is `open`.
     """
+    placementGroup: NotRequired[str]
+    """The name of a placement group, which exists already, for its instances. One with the strategy cluster is in one
+    zone: name that in `zones`.
+    """
+    instancesDistribution: NotRequired[InstancesDistributionSettings]
+    """On-demand nodes among those of a self-managed spot group."""
     labels: NotRequired[dict[str, str]]
     """Node labels."""
     taints: NotRequired[list[str]]

@@ -74,6 +74,7 @@ def plan_karpenter(
             kubelet=kubelet,
             registry_mirrors=context.registry_mirrors,
             instance_store=settings.instance_store_policy is not None,
+            placement_group=settings.placement_group or "",
             capacity_reservations=tuple(sorted(settings.capacity_reservations)),
         ),
         pools=pools,

@@ -200,6 +200,7 @@ class NodeClassPlan:
     registry_mirrors: Mirrors = ()
     instance_store: bool = False
     capacity_reservations: tuple[str, ...] = ()
+    placement_group: str = ""
 
 
 @dataclass(frozen=True, slots=True)

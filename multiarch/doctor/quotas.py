@@ -71,12 +71,14 @@ def list_needs(plan: Plan) -> Mapping[Quota, QuotaNeed]:
             needs[quota] = QuotaNeed(before.start + start, before.largest + largest)
 
     for group in plan.node_groups:
-        for quota in {find_vcpu_quota(each, group.capacity_type) for each in group.instance_types}:
-            of_quota = [each for each in group.instance_types if find_vcpu_quota(each, group.capacity_type) == quota]
-            sizes = [each.vcpus for each in of_quota]
-            # EC2 may take the types of another quota instead.
-            start = min(sizes) * group.sizes.desired if len(sizes) == len(group.instance_types) else 0
-            add(quota, start, max(sizes) * group.sizes.maximum)
+        desired, maximum = group.split(group.sizes.desired), group.split(group.sizes.maximum)
+        for bought in desired:
+            found = {each: find_vcpu_quota(each, bought) for each in group.instance_types}
+            for quota in set(found.values()):
+                sizes = [each.vcpus for each, of in found.items() if of == quota]
+                # EC2 may take the types of another quota instead.
+                start = min(sizes) * desired[bought] if len(sizes) == len(group.instance_types) else 0
+                add(quota, start, max(sizes) * maximum[bought])
     for pool in plan.autoscaling.pools:
         kinds = {find_vcpu_quota(each, pool.capacities[0].capacity_type) for each in pool.instance_types}
         if len(kinds) == 1:

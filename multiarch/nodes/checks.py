@@ -206,6 +206,19 @@ def check_capacity_reservation(spec: NodeGroupSpec, report: ProblemReport) -> No
         report("capacity-reservation", (*spec.path, "capacityReservation"), f"{fault}.")
 
 
+def check_distribution(spec: NodeGroupSpec, report: ProblemReport) -> None:
+    """Check that a share of on-demand nodes is one of a self-managed spot group; others are bought in one way."""
+    if "instances_distribution" not in spec.settings.model_fields_set:
+        return
+    path, fault = (*spec.path, "instancesDistribution"), ""
+    if spec.kind is NodeGroupKind.MANAGED:
+        fault = "EKS buys all nodes of a managed group in one way"
+    elif spec.capacity_type is not CapacityType.SPOT:
+        fault = "all nodes of an on-demand group are on-demand"
+    if fault:
+        report("instances-distribution", path, f"{fault}.")
+
+
 def check_hop_limit(limit: int, path: KeyPath, report: ProblemReport) -> None:
     """Report more than one hop: pods then reach the metadata service, and with it the role of the node."""
     if limit > 1:

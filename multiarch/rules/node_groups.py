@@ -61,6 +61,8 @@ NODE_GROUPS = (
           "spot group, or an ID on a group of several instance types or zones",
           "Write cr-ID with one type and one zone (zones), or arn:aws:resource-groups:REGION:ACCOUNT:group/NAME, "
           "capacity-reservations-only, open or none."),
+    error("instances-distribution", "`instancesDistribution` on a managed or an on-demand group",
+          "Write kind: self-managed and capacityType: spot, or omit it."),
     error("registry-mirror",
           "a key of `registryMirrors` that is not a host, or a mirror that is not an https URL without a path",
           "Write docker.io: [https://mirror.example.com]."),

@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 from pydantic import AfterValidator, Field
 
 from multiarch.schema.base import Section, TaintText, get_section_default, reject_duplicates
-from multiarch.schema.kubelet import InstanceStorePolicy, Kubelet
+from multiarch.schema.kubelet import InstanceStorePolicy, Kubelet, PlacementGroup
 
 KindName = Literal["arm64-reserved", "arm64-spot", "arm64-on-demand", "amd64-reserved", "amd64-spot", "amd64-on-demand"]
 _Bought = Literal["on-demand", "spot"]
@@ -121,6 +121,8 @@ class Karpenter(Section):
         list[Annotated[str, Field(pattern="^cr-[0-9a-f]+$")]], Field(max_length=30), AfterValidator(reject_duplicates)
     ] = []
     """IDs of the capacity reservations that pools with the capacity type ``reserved`` use."""
+    placement_group: PlacementGroup | None = None
+    """The name of a placement group, which exists already, for all of its nodes."""
     imds_hop_limit: Annotated[int, Field(ge=1, le=64)] = 1
     """Hops to the instance metadata service."""
     kubelet: Kubelet = get_section_default(Kubelet)

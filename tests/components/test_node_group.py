@@ -187,6 +187,19 @@ def test_spot_groups_buy_spot_alone_and_on_demand_groups_none(full: World) -> No
     assert bought("own")["onDemandAllocationStrategy"] == "prioritized"
 
 
+def test_a_share_of_on_demand_nodes_and_a_placement_group_are_declared() -> None:
+    share = {
+        "onDemandBaseCapacity": 2,
+        "onDemandPercentageAboveBaseCapacity": 30,
+        "spotAllocationStrategy": "lowest-price",
+    }
+    group = {"kind": "self-managed", "capacityType": "spot", "placementGroup": "fast", "instancesDistribution": share}
+    made = world({"nodeGroups": {"web": group}})
+    policy = made.inputs(declared.SCALING_GROUP, "web")["mixedInstancesPolicy"]["instancesDistribution"]
+    assert policy == {**share, "onDemandAllocationStrategy": "prioritized"}
+    assert made.inputs(declared.TEMPLATE, "web")["placement"] == {"groupName": "fast"}
+
+
 def test_nothing_ends_nodes_of_a_self_managed_group_to_move_them(full: World) -> None:
     groups = full.all(declared.SCALING_GROUP)
     assert [group.inputs["capacityRebalance"] for group in groups] == [False, False]

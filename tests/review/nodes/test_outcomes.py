@@ -44,6 +44,7 @@ _ROLLING = {
     "blockDeviceMappings",
     "capacityReservationSpecification",
     "metadataOptions",
+    "placement",
     "tagSpecifications",
     "vpcSecurityGroupIds",
 }
@@ -105,6 +106,7 @@ def declared(old: World, new: World, name: str) -> Outcome:
         (each(imdsHopLimit=2), ROLLS, ROLLS, ROLLS),
         (each(maxPods=20), ROLLS, ROLLS, ROLLS),
         (each(capacityReservation="capacity-reservations-only"), ROLLS, ROLLS, ROLLS),
+        (each(placementGroup="fast"), ROLLS, ROLLS, ROLLS),
         (each(bootstrap={"preBootstrap": "echo"}), ROLLS, ROLLS, ROLLS),
         (each(kubelet={"evictionHard": {"memory.available": "300Mi"}}), ROLLS, ROLLS, ROLLS),
         ({"registryMirrors": {"docker.io": ["https://mirror.example.com"]}}, ROLLS, ROLLS, ROLLS),
