@@ -123,7 +123,7 @@ def list_capacities(plan: Plan, group: NodeGroupPlan, nodes: int) -> list[tuple[
     return parts or [(whole, 0)]
 
 
-def price_next_node(plan: Plan, group: NodeGroupPlan, price: Callable[[PricedCapacity], Amount]) -> Amount:
+def get_next_node_price(plan: Plan, group: NodeGroupPlan, price: Callable[[PricedCapacity], Amount]) -> Amount:
     """Return what one more node of a group costs, in the mean over its on-demand share; ``price`` is of a node."""
     whole = get_capacity(plan, group)
     if not group.mixed:

@@ -9,7 +9,7 @@ import pytest
 
 from multiarch.capacity.failures import list_lost_nodes
 from multiarch.capacity.model import CapacityFailure
-from multiarch.cost.pricing import price_next_node
+from multiarch.cost.pricing import get_next_node_price
 from multiarch.cost.stack import NodePrices, compute_stack_costs
 from multiarch.doctor.quotas import list_needs
 from multiarch.facts.architectures import Architecture
@@ -67,7 +67,7 @@ def test_costs_follow_the_share() -> None:
     assert [line.monthly for line in report.nodes] == [2 * 730 * Decimal("0.12"), 3 * 730 * Decimal("0.06")]
     assert report.at_maximum_size[0].monthly == 730 * (3 * Decimal("0.12") + 6 * Decimal("0.06"))
     (group,) = made().node_groups
-    assert price_next_node(made(), group, PRICING.hour) == Decimal("0.12") / 4 + Decimal("0.06") * 3 / 4
+    assert get_next_node_price(made(), group, PRICING.hour) == Decimal("0.12") / 4 + Decimal("0.06") * 3 / 4
 
 
 def test_a_running_node_whose_labels_do_not_say_how_it_was_bought_is_unknown() -> None:
