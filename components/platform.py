@@ -31,6 +31,7 @@ from .aws.addons import Addons
 from .aws.control_plane import ControlPlane
 from .aws.encryption import Encryption
 from .aws.existing_control_plane import ExistingControlPlane
+from .aws.fargate import Fargate
 from .aws.flow_logs import FlowLogs, flow_log_group
 from .aws.network import Network
 from .aws.node_group import NodeGroup, NodeGroupArgs, required
@@ -38,6 +39,7 @@ from .aws.session import Session
 from .component import After, Component, Naming
 from .iam import access, policies
 from .iam.node_role import NodeRole
+from .iam.service_accounts import ServiceAccounts
 from .in_cluster.admission_webhook import AdmissionWebhook
 from .in_cluster.auto_mode import AutoMode
 from .in_cluster.cluster_autoscaler import ClusterAutoscaler, Priorities
@@ -96,6 +98,9 @@ class Platform(Component):
         pools = self._in_the_cluster(groups, network, (*nodes, *late) or ready)
         if extra := [each for each in after if each.extra]:
             self._addons("addons-extra", extra, nodes or pools)
+        if plan.fargate_profiles:
+            Fargate("fargate", self, plan.fargate_profiles, self.control_plane.name, network.private_subnet_ids, ready)
+        self._pod_roles = self._declare_pod_roles()
         self.node_groups = {name: group.output for name, group in groups.items()}
         known = pulumi.Output.all(session.document_name, self.account.region)
         self.sessions = {
@@ -169,6 +174,7 @@ class Platform(Component):
             "cluster": {"name": self.control_plane.name, "version": self.control_plane.version},
             "kubeconfig": self.kubeconfig,
             **self._aws_auth(),
+            **({"serviceAccountRoles": self._pod_roles} if self._pod_roles else {}),
             "nodeGroups": self.node_groups,
             "sessionPolicy": self.session_policy,
             "sessions": self.sessions,
@@ -194,6 +200,12 @@ class Platform(Component):
         # are deleted before the nodes, and are updated in place.
         protect = cluster.deletion_protection and name == "addons-after-nodes"
         return Addons(name, self, addons, self.control_plane.name, ready, protect=protect).resources
+
+    def _declare_pod_roles(self) -> Mapping[str, pulumi.Input[str]]:
+        """Declare the roles of workloads; return their ARNs by name."""
+        plans, made = self._plan.pod_roles, self.control_plane
+        issuer = made.issuer if isinstance(made, ControlPlane) else None
+        return ServiceAccounts("service-accounts", self, plans, made.name, issuer).arns if plans else {}
 
     def _roles(self) -> dict[NodeGroupKind, NodeRole]:
         """Return one role for each kind of node group in the plan."""

@@ -23,7 +23,7 @@ class ControlPlane(Child):
     """An EKS cluster without nodes and add-ons.
 
     ``name`` is known once the cluster exists; ``facts`` is what user data needs; ``security_group_id`` is the group
-    that EKS creates for the cluster and its nodes.
+    that EKS creates for the cluster and its nodes; ``issuer`` is the URL that signs the tokens of its service accounts.
     """
 
     name: pulumi.Output[str]
@@ -31,6 +31,7 @@ class ControlPlane(Child):
     endpoint: pulumi.Output[str]
     facts: pulumi.Output[ClusterFacts]
     security_group_id: pulumi.Output[str]
+    issuer: pulumi.Output[str]
 
     def __init__(
         self,
@@ -98,6 +99,7 @@ class ControlPlane(Child):
         self.version = made.apply(lambda it: it.version)
         self.endpoint = made.apply(lambda it: it.endpoint)
         self.security_group_id = made.apply(_security_group)
+        self.issuer = made.apply(_issuer)
         authority: pulumi.Output[str] = made.apply(_certificate_authority)
         self.facts = pulumi.Output.all(self.name, self.endpoint, authority).apply(
             lambda known: ClusterFacts(known[0], known[1], known[2], plan.service_cidr)
@@ -144,6 +146,10 @@ def _auto_mode() -> pulumi_eks.AutoModeOptionsArgs:
 def _security_group(made: eks.Cluster) -> pulumi.Output[str]:
     """Return the ID of the security group that EKS creates for a cluster and its nodes."""
     return made.vpc_config.apply(lambda config: _required("cluster security group", config.cluster_security_group_id))
+
+
+def _issuer(made: eks.Cluster) -> pulumi.Output[str]:
+    return made.identities.apply(lambda found: _required("OIDC issuer", (found[0].oidcs or ())[0].issuer))
 
 
 def _certificate_authority(made: eks.Cluster) -> pulumi.Output[str]:

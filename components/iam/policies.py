@@ -9,6 +9,8 @@ import pulumi
 from ..account import Account
 
 VERSION = "2012-10-17"
+STS = "sts.amazonaws.com"
+"""The audience of tokens that IAM roles are assumed with."""
 
 Statement = Mapping[str, object]
 Actions = str | Sequence[str]
@@ -82,6 +84,23 @@ def assumed_by_pods(*, account: Account, cluster: str, namespace: str, service_a
     return document([trust("PodIdentity", service, actions, condition)])
 
 
+def assumed_by_web_identity(
+    provider_arn: pulumi.Input[str], issuer: pulumi.Input[str], namespace: str, service_account: str
+) -> pulumi.Output[str]:
+    """Trust policy for one service account of a cluster, by its OIDC provider; ``issuer`` is the provider's URL.
+
+    Source: EKS user guide, "Assign IAM roles to Kubernetes service accounts".
+    """
+
+    def write(known: Sequence[str]) -> pulumi.Output[str]:
+        arn, host = known[0], known[1].removeprefix("https://")
+        subject = f"system:serviceaccount:{namespace}:{service_account}"
+        condition = {"StringEquals": {f"{host}:aud": STS, f"{host}:sub": subject}}
+        return document([trust("Irsa", {"Federated": arn}, "sts:AssumeRoleWithWebIdentity", condition)])
+
+    return pulumi.Output.all(provider_arn, issuer).apply(write)
+
+
 def key_policy(account: Account, log_groups: Sequence[pulumi.Input[str]]) -> pulumi.Output[str]:
     """Return the policy of the stack's KMS key: IAM decides, and CloudWatch Logs may use it for these log groups.
 
@@ -140,6 +159,12 @@ def assumed_by_flow_logs(account: Account) -> pulumi.Output[str]:
         "ArnLike": {"aws:SourceArn": account.arn("ec2", "vpc-flow-log/*")},
     }
     return document([trust("FlowLogs", {"Service": "vpc-flow-logs.amazonaws.com"}, condition=condition)])
+
+
+def assumed_by_fargate(account: Account, cluster: str) -> pulumi.Output[str]:
+    """Trust policy for Fargate pods of one cluster. Source: EKS user guide, "Amazon EKS Pod execution IAM role"."""
+    condition = {"ArnLike": {"aws:SourceArn": account.arn("eks", f"fargateprofile/{cluster}/*")}}
+    return document([trust("FargatePods", {"Service": "eks-fargate-pods.amazonaws.com"}, condition=condition)])
 
 
 def write_flow_logs(account: Account, log_group: str) -> pulumi.Output[str]:

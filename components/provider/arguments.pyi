@@ -240,6 +240,8 @@ class PlatformArgs(TypedDict):
     """Node groups by name."""
     multiArchitectureGroups: NotRequired[dict[str, MultiArchitectureGroupSettings]]
     """Pairs of node groups whose pods may use either architecture, by name."""
+    fargateProfiles: NotRequired[dict[str, FargateProfileSettings]]
+    """Fargate profiles by name: pods that run on AWS Fargate, without nodes, on amd64."""
     registryMirrors: NotRequired[dict[str, list[str]]]
     """Mirrors that containerd tries before a registry, on all nodes: https URLs without a path, by the registry's
     host. They are used without credentials.
@@ -654,6 +656,18 @@ class ExtraAddonSettings(TypedDict):
     namespace: NotRequired[str]
     """The namespace in which EKS installs the add-on, where it gets a role. Default: as for serviceAccount."""
 
+class FargateProfileSettings(TypedDict):
+    """Pods that run on AWS Fargate. It has amd64 only, no DaemonSets, and no Pod Identity."""
+    selectors: list[FargateSelectorSettings]
+    """Which pods: those that at least one selector matches."""
+
+class FargateSelectorSettings(TypedDict):
+    """Pods of one namespace, possibly with labels."""
+    namespace: str
+    """The namespace, also with wildcards, such as `jobs-*`."""
+    labels: NotRequired[dict[str, str]]
+    """Labels that the pods must have, also with wildcards. Default: all pods of the namespace."""
+
 class FlowLogsSettings(TypedDict):
     """Flow logs of a new VPC, in an encrypted CloudWatch log group."""
     traffic: NotRequired[str]
@@ -678,6 +692,8 @@ class IamSettings(TypedDict):
     """
     nodePolicies: NotRequired[list[str]]
     """ARNs of managed policies that the roles of nodes get in addition, where the stack creates these roles."""
+    serviceAccounts: NotRequired[dict[str, ServiceAccountSettings]]
+    """Roles of workloads, one for each service account, by a name of your choice."""
 
 class InstanceTypesByArchitectureSettings(TypedDict):
     """Instance types for each half of a multi-architecture group."""
@@ -1197,6 +1213,22 @@ class SecretsEncryptionSettings(TypedDict):
     """EKS can't take encryption back: once on, it stays on for the cluster's life. Default: true."""
     kmsKeyArn: NotRequired[str]
     """An existing key. Default: a key of this stack's own, rotated every year."""
+
+class ServiceAccountSettings(TypedDict):
+    """The IAM role of the pods of one service account."""
+    namespace: str
+    """The namespace of the service account."""
+    name: NotRequired[str]
+    """The name of the service account. Default: the key. The stack does not create it."""
+    policies: NotRequired[list[str]]
+    """ARNs of IAM policies of the role."""
+    statements: NotRequired[list[PolicyStatementSettings]]
+    """Statements of the role's own policy."""
+    credentials: NotRequired[str]
+    """How the pods get credentials. pod-identity: by the Pod Identity agent. irsa: by the cluster's OIDC provider, for
+    pods on Fargate and old SDKs; the service account needs the annotation eks.amazonaws.com/role-arn with the ARN
+    that the output serviceAccountRoles has. One of pod-identity, irsa. Default: pod-identity.
+    """
 
 class ServiceMonitorSettings(TypedDict):
     """A ServiceMonitor of the Prometheus operator."""

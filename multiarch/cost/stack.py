@@ -183,6 +183,8 @@ def _notes(plan: Plan, pricing: Pricing, nodes: Sequence[NodeState] | None, *, r
         yield "Node groups count with their desired size."
     elif not running:
         yield "Nodes: each group's desired size, and those that the autoscaler would add for the pods in the files."
+    if plan.fargate_profiles:
+        yield "Not counted: pods on Fargate."
     if plan.autoscaling.auto_mode:
         yield "Nodes of EKS Auto Mode count with its fee for each instance."
     if reserved := ", ".join(plan.reserved):

@@ -19,7 +19,7 @@ from multiarch.observed.resources.paths import MISSING, UNKNOWN, get_value_at, i
 from multiarch.observed.resources.properties import Properties
 from multiarch.review.model import Operation, StackChange, StackVersion, State, Step
 from multiarch.rules import Finding
-from multiarch.stack.model import ClusterPlan, ExistingClusterPlan, NewNetwork, Plan
+from multiarch.stack.model import AddonPlan, ClusterPlan, ExistingClusterPlan, NewNetwork, Plan, PodRolePlan
 from multiarch.stack.roles import OF_NODES, list_roles
 
 CLUSTER, RELEASE, ADD_ON = "aws:eks/cluster:Cluster", "kubernetes:helm.sh/v3:Release", "aws:eks/addon:Addon"
@@ -37,6 +37,7 @@ _FORCED = (
     "kubernetesNetworkConfig",
     "vpcConfig.vpcId",
     "roleArn",
+    "selectors",
 )
 """Inputs of AWS's resources here whose change replaces them. Source: pulumi-aws's schema; EKS API, CreateCluster."""
 _Row = tuple[str, str, Properties]
@@ -99,6 +100,7 @@ def _declare(version: StackVersion | None) -> Mapping[tuple[str, str], Propertie
         _list_roles,
         _list_control_plane,
         _list_sessions,
+        _list_fargate,
         _list_network,
         _list_nodes,
         _list_releases,
@@ -157,12 +159,22 @@ def _list_control_plane(plan: Plan) -> Iterator[_Row]:
         configuration = {"configurationValues": each.configuration or "{}"}
         version = {"addonVersion": each.version} if each.version else {}
         yield ADD_ON, each.name, {"addonName": each.name, **configuration, **version}
-        if each.policy:
-            yield "aws:iam/rolePolicy:RolePolicy", each.name, {"role": each.name, "policy": each.policy}
-        for policy in each.policies if each.extra else ():
-            arn = policy if policy.startswith("arn:") else f"arn:aws:iam::aws:policy/{policy}"
-            inputs = {"role": each.name, "policyArn": arn}
-            yield "aws:iam/rolePolicyAttachment:RolePolicyAttachment", f"{each.name} {policy}", inputs
+        if each.extra and each.name not in plan.iam.roles:
+            yield from _list_policies(each)
+
+
+def _list_fargate(plan: Plan) -> Iterator[_Row]:
+    for name, profile in plan.fargate_profiles.items():
+        selectors = [{"namespace": each.namespace, "labels": each.labels} for each in profile.selectors]
+        yield "aws:eks/fargateProfile:FargateProfile", name, {"selectors": selectors}
+
+
+def _list_policies(role: AddonPlan | PodRolePlan) -> Iterator[_Row]:
+    if role.policy:
+        yield "aws:iam/rolePolicy:RolePolicy", role.name, {"role": role.name, "policy": role.policy}
+    for policy in role.policies:
+        arn = policy if policy.startswith("arn:") else f"arn:aws:iam::aws:policy/{policy}"
+        yield _ATTACHMENT, f"{role.name} {policy}", {"role": role.name, "policyArn": arn}
 
 
 def _list_roles(plan: Plan) -> Iterator[_Row]:
@@ -175,6 +187,7 @@ def _list_roles(plan: Plan) -> Iterator[_Row]:
         yield "aws:iam/role:Role", name, limit
         for policy in iam.node_policies if name.endswith(OF_NODES) else ():
             yield _ATTACHMENT, f"{name}-{policy}", {"role": name, "policyArn": policy}
+    yield from chain.from_iterable(_list_policies(each) for each in plan.pod_roles if each.name not in iam.roles)
 
 
 def _log_group(name: str, group: str, days: int) -> _Row:

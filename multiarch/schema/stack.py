@@ -9,9 +9,10 @@ from pydantic import Field
 from multiarch.schema.addons import Addons
 from multiarch.schema.admission_webhook import AdmissionWebhook
 from multiarch.schema.autoscaling import Autoscaling
-from multiarch.schema.base import Section, TopLevelFlag, get_section_default
+from multiarch.schema.base import NAME_KEY, Section, TopLevelFlag, get_section_default
 from multiarch.schema.charts import Charts
 from multiarch.schema.cluster import Access, ExistingCluster, Logging, SecretsEncryption, Session
+from multiarch.schema.fargate import FargateProfile
 from multiarch.schema.iam import Iam
 from multiarch.schema.kubelet import RegistryMirrors
 from multiarch.schema.network import ApiEndpoint, Network
@@ -77,6 +78,8 @@ class StackSpec(Section):
     """Node groups by name."""
     multi_architecture_groups: dict[str, MultiArchitectureGroup] = {}
     """Pairs of node groups whose pods may use either architecture, by name."""
+    fargate_profiles: dict[Annotated[str, Field(pattern=NAME_KEY)], FargateProfile] = {}
+    """Fargate profiles by name: pods that run on AWS Fargate, without nodes, on amd64."""
     registry_mirrors: RegistryMirrors = {}
     """Mirrors that containerd tries before a registry, on all nodes: https URLs without a path, by the registry's
     host. They are used without credentials.

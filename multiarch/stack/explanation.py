@@ -8,9 +8,10 @@ from dataclasses import dataclass, field
 from multiarch.errors import Problem
 from multiarch.nodes.model import Derived
 from multiarch.schema.cluster import AccessEntry
+from multiarch.schema.fargate import FargateSelector
 from multiarch.serialization import OMITTED
 from multiarch.stack.load import Stack
-from multiarch.stack.model import AddonPlan, ExistingClusterPlan, ExistingNetwork, Plan
+from multiarch.stack.model import AddonPlan, ExistingClusterPlan, ExistingNetwork, Plan, PodRolePlan
 from multiarch.stack.roles import list_roles
 
 Row = tuple[str, object] | tuple[str, object, str] | tuple[str, object, str, str]
@@ -70,6 +71,8 @@ def _rows(plan: Plan) -> Iterator[Row]:
     yield from _webhook(plan)
     yield from _rebalance(plan)
     yield "charts.registry", plan.chart_registry or "the publishers' own"
+    for name, profile in plan.fargate_profiles.items():
+        yield f"fargateProfiles.{name}", [_describe_selector(each) for each in profile.selectors]
     yield "nodeRepair", _show_setting(next((each.node_repair for each in plan.node_groups), None), "off")
     yield from _iam(plan)
     karpenter = plan.autoscaling.karpenter
@@ -86,6 +89,8 @@ def _iam(plan: Plan) -> Iterator[Row]:
     yield "iam.permissionsBoundary", iam.permissions_boundary or "none"
     yield "iam.path", iam.path
     yield "iam.nodePolicies", iam.node_policies or "none"
+    for each in plan.pod_roles:
+        yield f"iam.serviceAccounts.{each.name.removesuffix('-pods')}", _describe_role(each)
     for name in list_roles(plan):
         yield f"iam.roles.{name}", iam.roles.get(name, "made by the stack")
 
@@ -144,12 +149,20 @@ def _describe(entry: AccessEntry) -> list[str]:
     return [entry.principal, *policies, *(f"group {group}" for group in entry.groups)]
 
 
+def _describe_selector(selector: FargateSelector) -> str:
+    labels = "".join(f", {key}={value}" for key, value in selector.labels.items())
+    return f"pods of {selector.namespace}{labels}"
+
+
+def _describe_role(of: AddonPlan | PodRolePlan) -> str:
+    policies = [each.rpartition("/")[2] for each in of.policies] + (["own statements"] if of.policy else [])
+    return f"role of {of.namespace}/{of.service_account}: {' and '.join(policies)}"
+
+
 def _describe_addon(addon: AddonPlan) -> list[str]:
-    policies = [each.rpartition("/")[2] for each in addon.policies] + (["own statements"] if addon.policy else [])
-    role = f"role of {addon.namespace}/{addon.service_account}: {' and '.join(policies)}"
     return [
         f"{'before' if addon.before_nodes else 'after'} the nodes",
-        role if addon.service_account else "no role",
+        _describe_role(addon) if addon.service_account else "no role",
         *([addon.configuration] if addon.configuration else []),
     ]
 

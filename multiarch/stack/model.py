@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING
@@ -16,6 +16,7 @@ from multiarch.nodes.model import NodeGroupPlan, Tags
 
 if TYPE_CHECKING:  # they load the schema of stack files
     from multiarch.schema.cluster import Access, Logging, SecretsEncryption, Session
+    from multiarch.schema.fargate import FargateProfile
     from multiarch.schema.iam import Iam
     from multiarch.schema.network import ApiEndpoint, FlowLogs
     from multiarch.schema.rebalance import RebalancePlan
@@ -170,6 +171,22 @@ class AddonPlan:
 
 
 @dataclass(frozen=True, slots=True)
+class PodRolePlan:
+    """The role ``name`` of the pods of ``service_account`` in ``namespace``.
+
+    It gets ``policies``, each an ARN, and ``policy``, a document of its own (JSON) or empty. ``irsa``: pods assume it
+    by the cluster's OIDC provider instead of Pod Identity.
+    """
+
+    name: str
+    namespace: str
+    service_account: str
+    policies: tuple[str, ...]
+    policy: str
+    irsa: bool
+
+
+@dataclass(frozen=True, slots=True)
 class SessionPlan:
     """SSM Session Manager preferences, and the names of their document and log group; None: sessions are not logged."""
 
@@ -216,6 +233,8 @@ class Plan:
     arm64_taint: Taint | None
     node_groups: tuple[NodeGroupPlan, ...]
     addons: tuple[AddonPlan, ...]
+    pod_roles: tuple[PodRolePlan, ...]
+    fargate_profiles: Mapping[str, FargateProfile]
     session: SessionPlan
     autoscaling: AutoscalingPlan
     storage_class: bool

@@ -34,6 +34,7 @@ from multiarch.stack.model import (
     ExistingNetwork,
     NewNetwork,
     Plan,
+    PodRolePlan,
     SessionPlan,
 )
 from multiarch.stack.network import check_room, plan_network, plan_service_cidr
@@ -117,7 +118,9 @@ def make_plan(stack: Stack, *, today: date, pinning: bool = False) -> Plan:
             arm64_taint=taint,
             node_groups=groups,
             addons=addons,
+            pod_roles=_plan_pod_roles(spec, addons, report),
             # A cluster may have several stacks.
+            fargate_profiles=spec.fargate_profiles,
             session=_plan_session(spec.session, stack.name if existing else context.name),
             autoscaling=autoscaling,
             storage_class=storage_class,
@@ -171,6 +174,17 @@ def _plan_addons(
     if with_role := [each.name for each in extra if each.service_account]:
         reach.check_role("addon-without-role", " and ".join(with_role), stack.spec, report)
     return (*own, *extra)
+
+
+def _plan_pod_roles(spec: StackSpec, addons: tuple[AddonPlan, ...], report: ProblemReport) -> tuple[PodRolePlan, ...]:
+    if not spec.iam.service_accounts:
+        return ()
+    from multiarch.stack.service_accounts import plan_service_accounts  # noqa: PLC0415  (as above)
+
+    planned = plan_service_accounts(spec, addons, report)
+    if by_agent := [each.name for each in planned if not each.irsa]:
+        reach.check_role("service-account-without-role", " and ".join(by_agent), spec, report)
+    return planned
 
 
 def _plan_session(settings: Session, owner: str) -> SessionPlan:

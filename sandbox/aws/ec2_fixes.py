@@ -122,7 +122,7 @@ def install() -> None:
     # Tags as they are, which moto copies once.
     LaunchTemplate.tags = property(LaunchTemplate.get_tags, lambda _template, _tags: None)  # type: ignore[assignment]
     FakeAutoScalingGroup.update = update_group  # type: ignore[method-assign, assignment]
-    FakeAutoScalingGroup.set_desired_capacity = set_desired_capacity  # type: ignore[method-assign]
+    FakeAutoScalingGroup.set_desired_capacity = set_desired_capacity  # type: ignore[method-assign, assignment]
     LaunchTemplate.create_version = create_version  # type: ignore[method-assign, assignment]
     LaunchTemplateVersion.user_data = property(user_data)  # type: ignore[assignment]
     General.get_console_output = get_console_output  # type: ignore[method-assign, assignment]

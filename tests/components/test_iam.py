@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
@@ -95,3 +96,24 @@ def test_doctor_knows_the_cluster_s_own_role_by_its_name(name: str) -> None:
 def test_aws_auth_has_roles_without_their_path() -> None:
     written = format_aws_auth([f"{OWNER}:role/teams/shop/nodes"])
     assert written.startswith(f"- rolearn: {OWNER}:role/nodes\n  username: system:node:{{{{EC2PrivateDNSName}}}}\n")
+
+
+def test_pods_of_a_service_account_get_a_role_by_pod_identity_or_by_the_clusters_oidc_provider() -> None:
+    statements = [{"actions": ["s3:GetObject"], "resources": ["arn:aws:s3:::orders/*"]}]
+    accounts = {
+        "orders": {"namespace": "shop", "statements": statements},
+        "batch": {"namespace": "jobs", "name": "default", "policies": EXTRA[:1], "credentials": "irsa"},
+    }
+    found = world({"iam": {"serviceAccounts": accounts}})
+    association = found.one("aws:eks/podIdentityAssociation:PodIdentityAssociation", "orders-pods")
+    assert (association.inputs["namespace"], association.inputs["serviceAccount"]) == ("shop", "orders")
+    assert found.one(declared.ROLE_POLICY, "orders-pods").urn in association.dependencies
+    provider = found.one("aws:iam/openIdConnectProvider:OpenIdConnectProvider", "cluster").inputs
+    assert provider["clientIdLists"] == ["sts.amazonaws.com"]
+    assert found.inputs(declared.ATTACHMENT, "batch-pods-111122223333-teams/scan")["policyArn"] == EXTRA[0]
+    (statement,) = json.loads(found.inputs(declared.ROLE, "batch-pods")["assumeRolePolicy"])["Statement"]
+    assert statement["Action"] == "sts:AssumeRoleWithWebIdentity"
+    issuer = str(provider["url"]).removeprefix("https://")
+    wanted = {f"{issuer}:aud": "sts.amazonaws.com", f"{issuer}:sub": "system:serviceaccount:jobs:default"}
+    assert statement["Condition"] == {"StringEquals": wanted}
+    assert not world().all("aws:iam/openIdConnectProvider:OpenIdConnectProvider")

@@ -112,6 +112,7 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
             "vpcConfig.endpointPublicAccess": True,
         },
     ),
+    "aws:eks/fargateProfile:FargateProfile": Schema("eks/fargate_profile.go resourceFargateProfile"),
     "aws:eks/nodeGroup:NodeGroup": Schema(
         "eks/node_group.go resourceNodeGroup",
         (
