@@ -56,8 +56,10 @@ def find_vcpu_quota(instance: InstanceType, capacity: CapacityType) -> Quota | N
     """Return the quota that an instance counts against, None for one that the table does not have."""
     for name, letters, on_demand, spot in _CLASSES:
         if instance.category in letters:
-            code = spot if capacity is CapacityType.SPOT else on_demand
-            return Quota("ec2", code, f"{name} {capacity} instances") if code else None
+            # Those in a capacity reservation count as on-demand.
+            bought = CapacityType.SPOT if capacity is CapacityType.SPOT else CapacityType.ON_DEMAND
+            code = spot if bought is CapacityType.SPOT else on_demand
+            return Quota("ec2", code, f"{name} {bought} instances") if code else None
     return None
 
 
