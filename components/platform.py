@@ -38,7 +38,7 @@ from .aws.node_group import NodeGroup, NodeGroupArgs, required
 from .aws.session import Session
 from .component import After, Component, Naming
 from .iam import access, policies
-from .iam.node_role import NodeRole
+from .iam.node_role import NodeRole, declare_profile
 from .iam.service_accounts import ServiceAccounts
 from .in_cluster.admission_webhook import AdmissionWebhook
 from .in_cluster.auto_mode import AutoMode
@@ -259,6 +259,7 @@ class Platform(Component):
             provider=self._kubernetes_provider(),
             ready=ready,
             chart_registry=plan.chart_registry,
+            image_registries=plan.image_registries,
         )
         if auto_mode:
             cluster = self._auto_mode(auto_mode, network, cluster)
@@ -315,7 +316,9 @@ class Platform(Component):
             successor=release if karpenter.cordoned else None,
         )
         if karpenter.installed:
-            NodePools("karpenter", self, cluster, args, karpenter.node_class.role, ())
+            role = karpenter.node_class.role
+            profile = declare_profile(self, "karpenter-nodes", role) if karpenter.isolated else None
+            NodePools("karpenter", self, cluster, args, role, (), profile)
         else:
             self._node_roles.append(Karpenter("karpenter", self, cluster, args).nodes)
 

@@ -124,9 +124,22 @@ def read_repositories(account: Account, repositories: Sequence[str]) -> pulumi.O
     ``GetAuthorizationToken`` can't be limited to repositories; it gives no right to any.
     Source: Amazon ECR user guide, "Amazon ECR Private repository policy examples"; service authorization reference.
     """
-    arns = [each if each.startswith("arn:") else account.arn("ecr", f"repository/{each}") for each in repositories]
+    arns = _locate_repositories(account, repositories)
     actions = [f"ecr:{action}" for action in ("BatchCheckLayerAvailability", "BatchGetImage", "GetDownloadUrlForLayer")]
     return document([allow("LogIn", "ecr:GetAuthorizationToken"), allow("ReadImages", actions, arns)])
+
+
+def create_repositories(account: Account, repositories: Sequence[str]) -> pulumi.Output[str]:
+    """Return what a pull-through cache needs at the first pull, besides AmazonEC2ContainerRegistryPullOnly.
+
+    That policy has ``BatchImportUpstreamImage``. Source: Amazon ECR user guide, "IAM permissions required to sync an
+    upstream registry with an Amazon ECR private registry".
+    """
+    return document([allow("FirstPull", "ecr:CreateRepository", _locate_repositories(account, repositories))])
+
+
+def _locate_repositories(account: Account, repositories: Sequence[str]) -> list[pulumi.Input[str]]:
+    return [each if each.startswith("arn:") else account.arn("ecr", f"repository/{each}") for each in repositories]
 
 
 def node_sessions(

@@ -21,5 +21,7 @@ class DevicePlugin(ChildInCluster):
         super().__init__(name, owner, cluster)
         chart = Chart(DEVICE_PLUGIN.name, DEVICE_PLUGIN_CHART, DEVICE_PLUGIN_REPOSITORY)
         where = {key: DEVICE_PLUGIN.pod_spec[key] for key in ("affinity", "tolerations")}
-        self.declare_release(DEVICE_PLUGIN.name, chart, {"fullnameOverride": DEVICE_PLUGIN.name, **where})
+        image = cluster.choose_image(DEVICE_PLUGIN.name)
+        values = {"fullnameOverride": DEVICE_PLUGIN.name, **where, **({"image": image} if image else {})}
+        self.declare_release(DEVICE_PLUGIN.name, chart, values)
         self.register_outputs({"chartVersion": DEVICE_PLUGIN_CHART})

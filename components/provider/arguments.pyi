@@ -67,6 +67,11 @@ class KarpenterArgs(TypedDict):
     """Settings of the kubelet on all of its nodes."""
     serviceMonitor: NotRequired[bool]
     """Declare a ServiceMonitor for Prometheus' operator, whose CRDs must be there. Default: false."""
+    isolatedVPC: NotRequired[bool]
+    """The controller can't reach AWS services without VPC endpoints: IAM and the price list. Nodes then get an
+    instance profile of the stack, and on-demand prices are those that the release of Karpenter brings. Default:
+    true with `network.nat: none`, otherwise false.
+    """
     spotToSpotConsolidation: NotRequired[bool]
     """Replace spot nodes by cheaper spot nodes too: Karpenter's feature gate SpotToSpotConsolidation, which is alpha.
     It needs pools with 15 instance types or more. Default: false.
@@ -553,10 +558,16 @@ class CacheConfigurationSettings(TypedDict):
     """How long a failed look-up is remembered, so that not every pod waits for it. Default: 30."""
 
 class ChartsSettings(TypedDict):
-    """The Helm charts of others: the autoscalers' and the node termination handler's."""
+    """The Helm charts of others: the autoscalers', the node termination handler's, NVIDIA's device plugin's."""
     registry: NotRequired[str]
     """An OCI registry of your organisation that has copies of the charts. Each is then taken as `REGISTRY/NAME`, in
     the same version. Pulumi loads them in every preview. Default: their publishers' registries.
+    """
+    imageRegistries: NotRequired[dict[str, str]]
+    """Registries of your organisation that have the images of these charts, `HOST` or `HOST/PATH` by the publisher's
+    host: `public.ecr.aws` (Karpenter, the node termination handler), `registry.k8s.io` (the cluster autoscaler),
+    `nvcr.io` (NVIDIA's device plugin). Repositories keep their names below it, as in a pull-through cache of Amazon
+    ECR. Default: the publishers' registries.
     """
 
 class ClusterAutoscalerSettings(TypedDict):
@@ -692,6 +703,10 @@ class IamSettings(TypedDict):
     """
     nodePolicies: NotRequired[list[str]]
     """ARNs of managed policies that the roles of nodes get in addition, where the stack creates these roles."""
+    pullThroughRepositories: NotRequired[list[str]]
+    """Repositories of pull-through caches in Amazon ECR that nodes may create when they pull an image for the first
+    time, where the stack creates their roles: names in the account and region of the stack, or ARNs, with `*`.
+    """
     serviceAccounts: NotRequired[dict[str, ServiceAccountSettings]]
     """Roles of workloads, one for each service account, by a name of your choice."""
 
@@ -765,6 +780,11 @@ class KarpenterSettings(TypedDict):
     """Settings of the kubelet on all of its nodes."""
     serviceMonitor: NotRequired[bool]
     """Declare a ServiceMonitor for Prometheus' operator, whose CRDs must be there. Default: false."""
+    isolatedVPC: NotRequired[bool]
+    """The controller can't reach AWS services without VPC endpoints: IAM and the price list. Nodes then get an
+    instance profile of the stack, and on-demand prices are those that the release of Karpenter brings. Default:
+    true with `network.nat: none`, otherwise false.
+    """
     spotToSpotConsolidation: NotRequired[bool]
     """Replace spot nodes by cheaper spot nodes too: Karpenter's feature gate SpotToSpotConsolidation, which is alpha.
     It needs pools with 15 instance types or more. Default: false.

@@ -1,4 +1,4 @@
-"""Charts that a stack installs; what autoscalers need of Kubernetes is in :mod:`multiarch.facts.kubernetes`.
+"""Charts that a stack installs, and their images; what they need of Kubernetes is in :mod:`multiarch.facts.kubernetes`.
 
 Source: the charts' repositories.
 """
@@ -6,6 +6,9 @@ Source: the charts' repositories.
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Literal
 
 from multiarch.errors import UnknownFactError
 
@@ -19,6 +22,16 @@ NODE_TERMINATION_HANDLER_CHART = "0.27.6"
 """Its image is v1.25.6."""
 DEVICE_PLUGIN_REPOSITORY = "https://nvidia.github.io/k8s-device-plugin"
 DEVICE_PLUGIN_CHART = "0.20.0"
+Publisher = Literal["nvcr.io", "public.ecr.aws", "registry.k8s.io"]
+IMAGES: Mapping[str, tuple[Publisher, str]] = MappingProxyType(
+    {
+        "aws-node-termination-handler": ("public.ecr.aws", "aws-ec2/aws-node-termination-handler"),
+        "cluster-autoscaler": ("registry.k8s.io", "autoscaling/cluster-autoscaler"),
+        "karpenter": ("public.ecr.aws", "karpenter/controller"),
+        "nvidia-device-plugin": ("nvcr.io", "nvidia/k8s-device-plugin"),
+    }
+)
+"""Registry and repository of each chart's image, as the chart's own values name it."""
 
 _VERSION = re.compile(r"(0|[1-9][0-9]{0,5})\.(0|[1-9][0-9]{0,5})(?:\.(0|[1-9][0-9]{0,5}))?", re.ASCII)
 
@@ -29,3 +42,14 @@ def parse_chart_version(text: str) -> tuple[int, int, int]:
     if match is None:
         raise UnknownFactError("chart version", text, hint=f"Write MAJOR.MINOR.PATCH, such as {KARPENTER_CHART}.")
     return int(match[1]), int(match[2]), int(match[3] or 0)
+
+
+def get_publisher(chart: str) -> Publisher:
+    """Return the registry that a chart's image comes from."""
+    return IMAGES[chart][0]
+
+
+def find_copied_image(chart: str, registries: Mapping[Publisher, str]) -> str | None:
+    """Return the repository of a chart's image in the registry that replaces its publisher's, None without one."""
+    publisher, repository = IMAGES[chart]
+    return f"{registries[publisher]}/{repository}" if publisher in registries else None

@@ -11,6 +11,7 @@ from multiarch.schema.base import NAME_KEY, Section, reject_duplicates
 
 _ROLE = r"^arn:aws[a-z-]*:iam::[0-9]{12}:role/[A-Za-z0-9_+=,.@/-]+$"
 _POLICY = r"^arn:aws[a-z-]*:iam::([0-9]{12}|aws):policy/[A-Za-z0-9_+=,.@/-]+$"
+_REPOSITORY = r"^([a-z0-9*][a-z0-9._/*-]{0,255}|arn:[a-z-]+:ecr:[a-z0-9*-]+:[0-9*]+:repository/[a-z0-9._/*-]+)$"
 # An action of every service is "*"; who wants that attaches AdministratorAccess, which shows in reviews.
 _ACTION = r"^[a-z0-9-]+:[A-Za-z0-9*?]+$"
 _RESOURCE = r"^(\*|arn:[^:]+:[^:]+:.+)$"
@@ -18,6 +19,7 @@ _PATH = r"^/([A-Za-z0-9_+=,.@-]+/)*$"
 IAM_FORMS: Mapping[str, str] = {
     _ROLE: "the ARN of an IAM role, such as arn:aws:iam::111122223333:role/teams/nodes",
     _POLICY: "the ARN of a managed policy, such as arn:aws:iam::111122223333:policy/boundary",
+    _REPOSITORY: "names of repositories of Amazon ECR or their ARNs, such as k8s/*",
     _ACTION: "an action of an AWS service, such as s3:GetObject or s3:List*",
     _RESOURCE: "an ARN, or *",
     _PATH: "a path that begins and ends with a slash, such as /teams/shop/",
@@ -73,6 +75,10 @@ class Iam(Section):
     """
     node_policies: Annotated[list[PolicyArn], Field(max_length=16), AfterValidator(reject_duplicates)] = []
     """ARNs of managed policies that the roles of nodes get in addition, where the stack creates these roles."""
+    pull_through_repositories: list[Annotated[str, Field(pattern=_REPOSITORY, examples=["k8s/*"])]] = []
+    """Repositories of pull-through caches in Amazon ECR that nodes may create when they pull an image for the first
+    time, where the stack creates their roles: names in the account and region of the stack, or ARNs, with ``*``.
+    """
     service_accounts: dict[Annotated[str, Field(pattern=NAME_KEY)], ServiceAccount] = {}
     """Roles of workloads, one for each service account, by a name of your choice."""
 

@@ -71,6 +71,8 @@ def _rows(plan: Plan) -> Iterator[Row]:
     yield from _webhook(plan)
     yield from _rebalance(plan)
     yield "charts.registry", plan.chart_registry or "the publishers' own"
+    images = [f"{host} from {registry}" for host, registry in plan.image_registries.items()]
+    yield "charts.imageRegistries", images or "the publishers' own"
     for name, profile in plan.fargate_profiles.items():
         yield f"fargateProfiles.{name}", [_describe_selector(each) for each in profile.selectors]
     yield "nodeRepair", _show_setting(next((each.node_repair for each in plan.node_groups), None), "off")
@@ -89,6 +91,7 @@ def _iam(plan: Plan) -> Iterator[Row]:
     yield "iam.permissionsBoundary", iam.permissions_boundary or "none"
     yield "iam.path", iam.path
     yield "iam.nodePolicies", iam.node_policies or "none"
+    yield "iam.pullThroughRepositories", iam.pull_through_repositories or "none"
     for each in plan.pod_roles:
         yield f"iam.serviceAccounts.{each.name.removesuffix('-pods')}", _describe_role(each)
     for name in list_roles(plan):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING
@@ -11,6 +11,7 @@ from multiarch.autoscaling.model import AutoscalingPlan
 from multiarch.errors import Problem
 from multiarch.facts.addon_daemon_sets import DEVICE_PLUGIN, TERMINATION_HANDLER, AddOnDaemon
 from multiarch.facts.architectures import Architecture
+from multiarch.facts.autoscalers import Publisher
 from multiarch.facts.taints import Taint
 from multiarch.nodes.model import NodeGroupPlan, Tags
 
@@ -55,11 +56,16 @@ class SubnetPlan:
     zone: int
 
 
+def list_services(endpoints: Iterable[str]) -> list[str]:
+    """Return what AWS calls the services of endpoints in a stack file: ``ecr`` stands for two."""
+    return sorted(name for each in endpoints for name in (("ecr.api", "ecr.dkr") if each == "ecr" else (each,)))
+
+
 @dataclass(frozen=True, slots=True)
 class NewNetwork:
     """A VPC that the stack makes. ``zones`` holds names, or is empty: then the region's first ``zone_count`` are taken.
 
-    ``endpoints`` are short service names (``ecr`` stands for ``ecr.api`` and ``ecr.dkr``), sorted.
+    ``endpoints`` are short service names as in :func:`list_services`, sorted.
     """
 
     cidr: str
@@ -72,8 +78,8 @@ class NewNetwork:
 
     @property
     def interface_endpoints(self) -> int:
-        """How many of its endpoints have network interfaces, one in each zone: ``ecr`` is two, ``s3`` is a gateway."""
-        return len(self.endpoints) + ("ecr" in self.endpoints) - ("s3" in self.endpoints)
+        """How many of its endpoints have network interfaces, one in each zone: ``s3`` is a gateway."""
+        return len(list_services(self.endpoints)) - ("s3" in self.endpoints)
 
 
 @dataclass(frozen=True, slots=True)
@@ -218,8 +224,9 @@ class Plan:
 
     ``stack`` is ``TEAM-ENV``; ``region`` may be None where neither file nor engine says it; ``identity`` is that which
     Pulumi uses for AWS; ``tags`` go onto every taggable resource; ``arm64_taint`` is None when there is none;
-    ``chart_registry`` has copies of others' charts, None where the publishers' are taken; ``acknowledged`` are rules of
-    warnings that the team has decided about, each with its reason; ``warnings`` did not reject the stack.
+    ``chart_registry`` has copies of others' charts, None where the publishers' are taken; ``image_registries`` those of
+    their images, by the publisher's registry; ``acknowledged`` are rules of warnings that the team has decided about,
+    each with its reason; ``warnings`` did not reject the stack.
     """
 
     stack: str
@@ -243,6 +250,7 @@ class Plan:
     admission_webhook: AdmissionWebhookPlan | None
     rebalance: RebalancePlan | None
     chart_registry: str | None
+    image_registries: Mapping[Publisher, str]
     iam: Iam
     acknowledged: tuple[tuple[str, str], ...]
     warnings: tuple[Problem, ...]

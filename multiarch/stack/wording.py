@@ -14,6 +14,7 @@ from multiarch.errors import KeyPath, Problem
 from multiarch.facts.auto_mode import NOT_GIVEN
 from multiarch.schema.autoscaling import AutoMode, AutoModeNodePool
 from multiarch.schema.base import KEY_FORMS, Section
+from multiarch.schema.charts import CHART_FORMS
 from multiarch.schema.iam import IAM_FORMS
 from multiarch.schema.stack import StackSpec
 from multiarch.schema.webhook_installation import FORMS
@@ -198,7 +199,7 @@ def _out_of_range(path: KeyPath, written: Any, context: Any) -> tuple[str, str, 
 
 
 def _wrong_form(path: KeyPath, written: Any, context: Any) -> tuple[str, str, str]:  # noqa: ANN401
-    form = {**FORMS, **IAM_FORMS}[context["pattern"]]
+    form = {**FORMS, **IAM_FORMS, **CHART_FORMS}[context["pattern"]]
     return "not-valid", f"{_key(path)} is {describe_value(written)}; it takes {form}.", ""
 
 

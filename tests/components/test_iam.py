@@ -68,6 +68,18 @@ def test_every_role_has_boundary_and_path_and_is_listed(stack: dict[str, Any]) -
     assert guarded(world(stack)) == {(None, None)}
 
 
+@pytest.mark.parametrize("stack", STACKS.values(), ids=list(STACKS))
+def test_nodes_may_create_the_repositories_of_pull_through_caches(stack: dict[str, Any]) -> None:
+    central = "arn:aws:ecr:eu-west-1:999988887777:repository/hub/*"
+    found = world(merged(stack, {"iam": {"pullThroughRepositories": ["k8s/*", central]}}))
+    given = {each.name: each.inputs for each in found.all(declared.ROLE_POLICY) if each.name.endswith("-pull-through")}
+    assert set(given) == {f"{name}-pull-through" for name in list_roles(found.plan) if name.endswith("-nodes")}
+    for inputs in given.values():
+        (statement,) = json.loads(str(inputs["policy"]))["Statement"]
+        assert statement["Action"] == "ecr:CreateRepository"
+        assert statement["Resource"] == ["arn:aws:ecr:eu-west-1:111122223333:repository/k8s/*", central]
+
+
 def test_existing_roles_are_used_and_left_as_they_are() -> None:
     names = ("cluster", "managed-nodes", "karpenter-nodes", "karpenter", "external-dns")
     roles = {name: f"{OWNER}:role/platform/{name}-role" for name in names}

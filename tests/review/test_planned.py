@@ -60,6 +60,7 @@ IN_AUTO_MODE = {
     "gpuDevicePlugin": None,
     "autoscaling": {"use": "auto-mode", "migrateFrom": None, "karpenter": None},
 }
+COPIED = dict.fromkeys(("public.ecr.aws", "registry.k8s.io"), "registry.example.com")
 SUBNETS = ["subnet-0123456789abcdef0", "subnet-0123456789abcdef1"]
 CASES: Mapping[str, tuple[Mapping[str, Any], Mapping[str, Risk]]] = {
     "clusterName": ({"clusterName": "other"}, {"replace-stateful": HIGH}),
@@ -71,6 +72,7 @@ CASES: Mapping[str, tuple[Mapping[str, Any], Mapping[str, Risk]]] = {
         {"iam": {"nodePolicies": ["arn:aws:iam::aws:policy/AdministratorAccess"]}},
         {"widen-iam": HIGH},
     ),
+    "iam.pullThroughRepositories": ({"iam": {"pullThroughRepositories": ["*"]}}, {"widen-iam": HIGH}),
     "upgradePolicy": ({"upgradePolicy": "STANDARD"}, {"change-control-plane": MEDIUM}),
     "network.nat": ({"network": {"nat": "single"}}, {"delete-running": HIGH, "delete-stateful": HIGH}),
     "network.zones": ({"network": {"zones": 3}}, {"roll-nodes": MEDIUM}),
@@ -117,6 +119,14 @@ CASES: Mapping[str, tuple[Mapping[str, Any], Mapping[str, Risk]]] = {
     "nodeTerminationHandler": ({"nodeTerminationHandler": False}, {"delete-running": HIGH}),
     "gpuDevicePlugin": ({"gpuDevicePlugin": False}, {"delete-running": HIGH}),
     "charts.registry": ({"charts": {"registry": "oci://a.example.com/b"}}, {"change-add-on": MEDIUM}),
+    "charts.imageRegistries": (
+        {"charts": {"imageRegistries": COPIED}},
+        {"change-add-on": MEDIUM},
+    ),
+    "karpenter.isolatedVPC": (
+        {"autoscaling": {"karpenter": {"isolatedVPC": True}}, "charts": {"imageRegistries": COPIED}},
+        {"roll-nodes": MEDIUM},
+    ),
     "nodeGroups.imdsHopLimit": (
         {"nodeGroups": {"web": {"imdsHopLimit": 2}}},
         {"weaken-metadata-service": HIGH, "roll-nodes": MEDIUM},
@@ -251,7 +261,9 @@ def test_a_new_stack_says_who_reaches_it() -> None:
     assert {"public-endpoint": HIGH, "widen-cluster-access": HIGH}.items() <= risks(found).items()
 
 
-@pytest.mark.parametrize("change", [{}, IN_AUTO_MODE], ids=["karpenter", "auto-mode"])
+@pytest.mark.parametrize(
+    "change", [{}, IN_AUTO_MODE, {"charts": {"imageRegistries": COPIED}}], ids=["karpenter", "auto-mode", "copied"]
+)
 def test_what_is_planned_is_what_the_components_declare(change: Mapping[str, Any]) -> None:
     before = version(change)
     declared = {(each.type, each.name): dict(each.inputs) for each in world(merged(FULL, change)).resources}

@@ -8,7 +8,7 @@ from datetime import date
 from multiarch.errors import UnknownFactError
 from multiarch.facts import kubernetes
 from multiarch.facts.autoscalers import parse_chart_version
-from multiarch.observed.resources.properties import is_unknown
+from multiarch.observed.resources.properties import get_value, is_unknown
 from multiarch.review.model import Operation, StackChange, Step
 from multiarch.review.nodes.cluster_version import CLUSTER, VersionChange, get_version_change
 from multiarch.review.nodes.node_images import find_images
@@ -22,6 +22,8 @@ REJECTED = REVIEW_RULES["refused-kubernetes"]
 SUPPORT = REVIEW_RULES["kubernetes-support"]
 CONTROL_PLANE = REVIEW_RULES["change-control-plane"]
 ADD_ON = REVIEW_RULES["change-add-on"]
+_IMAGES = ("values.image.repository", "values.controller.image.repository")
+"""Where the values of charts here name the repository of an image."""
 
 
 def find_version_changes(change: StackChange) -> Iterator[Finding]:
@@ -118,14 +120,25 @@ def find_add_ons(change: StackChange) -> Iterator[Finding]:
             continue
         path = "addonVersion" if step.type == ADD_ON_TYPE else "version"
         subject = f"{'add-on' if step.type == ADD_ON_TYPE else 'Helm release'} {step.name}"
-        if list_changes(step, "chart", "repositoryOpts"):
-            text = f"{describe_change(step, 'chart', 'Its chart comes from another place')}."
+        for place in _list_moved(step):
+            what = "chart" if place == "chart" else "image"
+            text = f"{describe_change(step, place, f'Its {what} comes from another place')}."
             yield Finding(ADD_ON, subject, text, (), (step.urn,), Risk.MEDIUM)
         if not list_changes(step, path):
             continue
         if step.new is not None and is_unknown(step.new.inputs, path):
             continue
         yield _add_on(step, subject, get_before(step, path), get_after(step, path))
+
+
+def _list_moved(step: Step) -> Iterator[str]:
+    """Yield what a Helm release takes from another place from now on: its chart, images of its values."""
+    if list_changes(step, "chart", "repositoryOpts"):
+        yield "chart"
+    for path in _IMAGES:
+        new = step.new.inputs if step.new else {}
+        if step.old and get_value(step.old.inputs, path) != get_value(new, path) and not is_unknown(new, path):
+            yield path
 
 
 def _add_on(step: Step, subject: str, old: object, new: object) -> Finding:

@@ -6,12 +6,13 @@ from collections.abc import Iterator, Sequence
 
 from multiarch.autoscaling.model import AutoscalingPlan
 from multiarch.errors import KeyPath
+from multiarch.facts.addon_daemon_sets import DEVICE_PLUGIN
 from multiarch.facts.ami_families import AmiFamily, get_family
 from multiarch.facts.instance_types import Accelerator
 from multiarch.nodes.model import NodeGroupPlan
 from multiarch.nodes.report import ProblemReport
 from multiarch.schema.stack import StackSpec
-from multiarch.stack.checks.reach import check_reachable
+from multiarch.stack.checks.reach import can_pull, check_reachable
 
 _PATH: KeyPath = ("gpuDevicePlugin",)
 
@@ -38,8 +39,9 @@ def choose_device_plugin(
     elif len(lacking) < len(nodes):
         fault = "nodes of Bottlerocket with GPUs have the plugin already, and would run it twice."
         hint = "Use one family for all nodes with GPUs."
-    elif spec.network.nat == "none":
-        fault, hint = "its image is in nvcr.io: it needs internet access.", "Use nat: single or per-zone."
+    elif not can_pull(DEVICE_PLUGIN.name, spec):
+        fault = "its image is in nvcr.io: it needs internet access."
+        hint = "Name your registry that has it: charts.imageRegistries: {nvcr.io: HOST/PATH}."
     if fault:
         report("device-plugin", _PATH, fault, hint=hint)
     else:
