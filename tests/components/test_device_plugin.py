@@ -40,6 +40,9 @@ def test_it_is_declared_where_the_file_says_so() -> None:
         {"repo": "https://nvidia.github.io/k8s-device-plugin"},
     )
     assert release["values"]["tolerations"] == [{"operator": "Exists"}]
+    copied: Any = world(merged(GPU, {"charts": {"imageRegistries": {"nvcr.io": "r.example/n"}}}))
+    image = copied.inputs(autoscaled.RELEASE, NAME)["values"]["image"]
+    assert image == {"repository": "r.example/n/nvidia/k8s-device-plugin"}
     for without in (False, None):
         made = world(merged(GPU, {"gpuDevicePlugin": without}))
         assert NAME not in {each.name for each in made.all(autoscaled.RELEASE)}

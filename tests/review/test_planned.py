@@ -124,7 +124,10 @@ CASES: Mapping[str, tuple[Mapping[str, Any], Mapping[str, Risk]]] = {
         {"change-add-on": MEDIUM},
     ),
     "karpenter.isolatedVPC": (
-        {"autoscaling": {"karpenter": {"isolatedVPC": True}}, "charts": {"imageRegistries": COPIED}},
+        {
+            "autoscaling": {"karpenter": {"isolatedVPC": True}},
+            "charts": {"imageRegistries": {**COPIED, "nvcr.io": "registry.example.com/nvidia"}},
+        },
         {"roll-nodes": MEDIUM},
     ),
     "nodeGroups.imdsHopLimit": (
