@@ -185,7 +185,8 @@ class NodeClassPlan:
     Of EKS Auto Mode's NodeClass AWS chooses the alias, which is empty here.
 
     ``subnet_ids`` are those of an existing network; without them, subnets are found by the stack's tag. ``role`` is the
-    name of the nodes' role, empty where the stack makes one. ``capacity_reservations`` are IDs, sorted.
+    name of the nodes' role, empty where the stack makes one. ``custom_networking``: pods have subnets of their own.
+    ``capacity_reservations`` are IDs, sorted.
     """
 
     name: str
@@ -201,6 +202,7 @@ class NodeClassPlan:
     instance_store: bool = False
     capacity_reservations: tuple[str, ...] = ()
     placement_group: str = ""
+    custom_networking: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -78,7 +78,8 @@ def compute_stack_costs(
     known = pricing.known
     lines = _planned(plan, pricing) if nodes is None else _lines(nodes, NodePrices(plan, pricing, running=running))
     own = not isinstance(plan.cluster, ExistingClusterPlan)
-    control_plane, _ = pricing.control_plane(plan.cluster.version)
+    tier = None if isinstance(plan.cluster, ExistingClusterPlan) else plan.cluster.tier
+    control_plane, _ = pricing.control_plane(plan.cluster.version, tier)
     return CostReport(
         stack=plan.stack,
         team=plan.team,

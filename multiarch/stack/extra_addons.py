@@ -32,7 +32,7 @@ def plan_extra_addons(
     for name, settings in sorted(spec.extra.items()):
         path = ("addons", "extra", name)
         if own := add_ons().get(name):
-            report("addon-own-key", path, f"{name} is {own.key} here.", hint=f"Write addons.{own.key} instead.")
+            report("addon-own-key", path, f"{name} has a key of its own.", hint=f"Write addons.{own.key} instead.")
             continue
         if name not in EXTRA and (near := find_nearest(name, tuple(EXTRA))):
             hint = f"Did you mean {near}? `aws eks describe-addon-versions` shows all names."

@@ -66,6 +66,7 @@ CASES: Mapping[str, tuple[Mapping[str, Any], Mapping[str, Risk]]] = {
     "clusterName": ({"clusterName": "other"}, {"replace-stateful": HIGH}),
     "network.cidr": ({"network": {"cidr": "10.2.0.0/16"}}, {"replace-stateful": HIGH, "replace-running": MEDIUM}),
     "network.serviceCidr": ({"network": {"serviceCidr": "172.30.0.0/16"}}, {"replace-stateful": HIGH}),
+    "network.ipFamily": ({"network": {"ipFamily": "ipv6"}}, {"replace-stateful": HIGH}),
     "iam.permissionsBoundary": ({"iam": {"permissionsBoundary": None}}, {"widen-iam": HIGH}),
     "iam.path": ({"iam": {"path": "/other/"}}, {"replace-stateful": HIGH, "roll-nodes": MEDIUM}),
     "iam.nodePolicies": (
@@ -74,6 +75,8 @@ CASES: Mapping[str, tuple[Mapping[str, Any], Mapping[str, Risk]]] = {
     ),
     "iam.pullThroughRepositories": ({"iam": {"pullThroughRepositories": ["*"]}}, {"widen-iam": HIGH}),
     "upgradePolicy": ({"upgradePolicy": "STANDARD"}, {"change-control-plane": MEDIUM}),
+    "zonalShift": ({"zonalShift": True}, {"change-control-plane": MEDIUM}),
+    "controlPlaneTier": ({"controlPlaneTier": "tier-xl"}, {"change-control-plane": MEDIUM}),
     "network.nat": ({"network": {"nat": "single"}}, {"delete-running": HIGH, "delete-stateful": HIGH}),
     "network.zones": ({"network": {"zones": 3}}, {"roll-nodes": MEDIUM}),
     "network.endpoints": ({"network": {"endpoints": ["ec2", "s3"]}}, {"delete-running": HIGH}),
@@ -207,6 +210,13 @@ def reviewed(old: StackVersion | None, new: StackVersion | None) -> StackReview:
     return found
 
 
+def test_zonal_shift_that_is_only_omitted_is_an_update_that_fails() -> None:
+    entries = reviewed(version({"zonalShift": True}), version({})).entries
+    (found,) = [each.finding for each in entries if each.finding.rule.name == "change-control-plane"]
+    assert found.text.startswith("zonalShift true → not set: ")
+    assert found.details == ("EKS rejects that update: write zonalShift: false.",)
+
+
 def risks(found: StackReview) -> dict[str, Risk]:
     """The highest risk of each rule."""
     entries = sorted(found.entries, key=lambda entry: entry.finding.level)
@@ -236,6 +246,12 @@ def test_another_cluster_and_other_pins_replace_nodes(change: dict[str, Any], ri
     assert [each.subject for each in found] == ["node group web", "node group web-arm"]
     for each in found:
         assert (each.level, says in " ".join((each.text, *each.details))) == (risk, True)
+
+
+def test_another_cidr_block_of_pods_replaces_subnets_that_are_in_use() -> None:
+    old, new = (version({"network": {"podCidr": each}}) for each in ("100.64.0.0/16", "100.65.0.0/16"))
+    found = [each.finding.subject for each in reviewed(old, new).entries if each.finding.rule.name == "replace-running"]
+    assert [subject for subject in found if "pods-" in subject] == ["subnet pods-0", "subnet pods-1"]
 
 
 @pytest.mark.parametrize("key", CASES)

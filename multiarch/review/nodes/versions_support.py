@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from datetime import date
+from itertools import product
 
 from multiarch.errors import UnknownFactError
 from multiarch.facts import kubernetes
@@ -87,20 +88,31 @@ def _support(version: str, today: date) -> str:
     )
 
 
+_SETTINGS = (
+    ("upgradePolicy.supportType", "EXTENDED", "upgradePolicy", "what EKS does at the end of standard support"),
+    ("zonalShiftConfig.enabled", False, "zonalShift", "whether traffic can be shifted away from an impaired zone"),
+    ("controlPlaneScalingConfig.tier", "standard", "controlPlaneTier", "its capacity, and its price per hour"),
+)
+
+
 def find_control_plane(change: StackChange) -> Iterator[Finding]:
-    """Yield an upgrade policy that changes while the cluster stays; with STANDARD, when EKS upgrades the cluster."""
-    path, default = "upgradePolicy.supportType", "EXTENDED"
-    for step in list_resources(change.preview.steps, CLUSTER):
+    """Yield settings that change while the cluster stays; with upgradePolicy STANDARD, when EKS upgrades it."""
+    for step, (path, default, name, meaning) in product(list_resources(change.preview.steps, CLUSTER), _SETTINGS):
         old, new = get_before(step, path) or default, get_after(step, path)
-        # What is no longer declared stays as it is.
-        if step.operation is not Operation.UPDATE or new in {None, old}:
+        # What is no longer declared stays as it is. Only zonal shift the provider then sends to EKS, empty.
+        omitted = name == "zonalShift" and old is True and new is None
+        if step.operation is not Operation.UPDATE or (new in (None, old) and not omitted):
             continue
         version = get_after(step, "version")
-        details: tuple[str, ...] = ()
+        details: tuple[str, ...] = ("EKS rejects that update: write zonalShift: false.",) if omitted else ()
         if new == "STANDARD" and isinstance(version, str):
             details = (f"At its end EKS upgrades the cluster by itself; {version}: {_support(version, change.today)}.",)
-        text = f"upgradePolicy {old} → {new}: what EKS does at the end of standard support."
+        text = f"{name} {_in_words(old)} → {'not set' if omitted else _in_words(new)}: {meaning}."
         yield Finding(CONTROL_PLANE, "EKS cluster", text, details, (step.urn,))
+
+
+def _in_words(value: object) -> object:
+    return str(value).lower() if isinstance(value, bool) else value
 
 
 def _minors(version: str) -> int:
