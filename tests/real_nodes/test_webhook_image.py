@@ -142,6 +142,7 @@ def container(layout: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterato
     for layer in manifest["layers"]:
         archive = layout / "blobs" / layer["digest"].replace(":", "/")
         subprocess.run(["tar", "--extract", "--gzip", "--file", archive, "--directory", root], check=True)
+    (root / "work").mkdir(exist_ok=True)  # buildah leaves that to the runtime where it keeps steps
     shutil.copytree(ROOT / "config", work / "config")
     shutil.copy(ROOT / "Pulumi.yaml", work)
     for words in ("init -q -b main", "add .", "-c user.name=t -c user.email=t@example.com commit -qm first"):
