@@ -31,13 +31,15 @@ from .aws.addons import Addons
 from .aws.control_plane import ControlPlane
 from .aws.encryption import Encryption
 from .aws.existing_control_plane import ExistingControlPlane
+from .aws.fargate import Fargate
 from .aws.flow_logs import FlowLogs, flow_log_group
 from .aws.network import Network
 from .aws.node_group import NodeGroup, NodeGroupArgs, required
 from .aws.session import Session
 from .component import After, Component, Naming
 from .iam import access, policies
-from .iam.node_role import NodeRole
+from .iam.node_role import NodeRole, declare_profile
+from .iam.service_accounts import ServiceAccounts
 from .in_cluster.admission_webhook import AdmissionWebhook
 from .in_cluster.auto_mode import AutoMode
 from .in_cluster.cluster_autoscaler import ClusterAutoscaler, Priorities
@@ -95,6 +97,9 @@ class Platform(Component):
         pools = self._in_the_cluster(groups, network, (*nodes, *late) or ready)
         if extra := [each for each in after if each.extra]:
             self._addons("addons-extra", extra, nodes or pools)
+        if plan.fargate_profiles:
+            Fargate("fargate", self, plan.fargate_profiles, self.control_plane.name, network.private_subnet_ids, ready)
+        self._pod_roles = self._declare_pod_roles()
         self.node_groups = {name: group.output for name, group in groups.items()}
         known = pulumi.Output.all(session.document_name, self.account.region)
         self.sessions = {
@@ -168,6 +173,7 @@ class Platform(Component):
             "cluster": {"name": self.control_plane.name, "version": self.control_plane.version},
             "kubeconfig": self.kubeconfig,
             **self._aws_auth(),
+            **({"serviceAccountRoles": self._pod_roles} if self._pod_roles else {}),
             "nodeGroups": self.node_groups,
             "sessionPolicy": self.session_policy,
             "sessions": self.sessions,
@@ -193,6 +199,12 @@ class Platform(Component):
         # are deleted before the nodes, and are updated in place.
         protect = cluster.deletion_protection and name == "addons-after-nodes"
         return Addons(name, self, addons, self.control_plane.name, ready, protect=protect).resources
+
+    def _declare_pod_roles(self) -> Mapping[str, pulumi.Input[str]]:
+        """Declare the roles of workloads; return their ARNs by name."""
+        plans, made = self._plan.pod_roles, self.control_plane
+        issuer = made.issuer if isinstance(made, ControlPlane) else None
+        return ServiceAccounts("service-accounts", self, plans, made.name, issuer).arns if plans else {}
 
     def _roles(self) -> dict[NodeGroupKind, NodeRole]:
         """Return one role for each kind of node group in the plan."""
@@ -246,6 +258,7 @@ class Platform(Component):
             provider=self._kubernetes_provider(),
             ready=ready,
             chart_registry=plan.chart_registry,
+            image_registries=plan.image_registries,
         )
         if auto_mode:
             cluster = self._auto_mode(auto_mode, network, cluster)
@@ -296,7 +309,9 @@ class Platform(Component):
             successor=release if karpenter.cordoned else None,
         )
         if karpenter.installed:
-            NodePools("karpenter", self, cluster, args, karpenter.node_class.role, ())
+            role = karpenter.node_class.role
+            profile = declare_profile(self, "karpenter-nodes", role) if karpenter.isolated else None
+            NodePools("karpenter", self, cluster, args, role, (), profile)
         else:
             self._node_roles.append(Karpenter("karpenter", self, cluster, args).nodes)
 

@@ -68,18 +68,11 @@ class Addons(Child):
         before = [
             made
             for policy in plan.policies
-            for made in roles.attach_managed(self, _name_attachment(plan, policy), role, policy)
+            for made in roles.attach_managed(
+                self, roles.name_attachment(plan.name, policy) if plan.extra else plan.name, role, policy
+            )
         ]
         if plan.policy:
             before += roles.give_inline(self, plan.name, role, plan.policy)
         association = eks.AddonPodIdentityAssociationArgs(role_arn=role.arn, service_account=plan.service_account)
         return [association], before
-
-
-def _name_attachment(plan: AddonPlan, policy: str) -> str:
-    """Return a logical name that stays when other policies come and go: an attachment that is replaced is detached."""
-    if not plan.extra:
-        return plan.name
-    owner, _, name = policy.removeprefix("arn:").rpartition(":policy/")
-    account = owner.rpartition(":")[2]
-    return f"{plan.name}-{name}" if account in ("", "aws") else f"{plan.name}-{account}-{name}"

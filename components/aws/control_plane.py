@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import pulumi
 import pulumi_eks
@@ -23,7 +23,7 @@ class ControlPlane(Child):
     """An EKS cluster without nodes and add-ons.
 
     ``name`` is known once the cluster exists; ``facts`` is what user data needs; ``security_group_id`` is the group
-    that EKS creates for the cluster and its nodes.
+    that EKS creates for the cluster and its nodes; ``issuer`` is the URL that signs the tokens of its service accounts.
     """
 
     name: pulumi.Output[str]
@@ -31,6 +31,7 @@ class ControlPlane(Child):
     endpoint: pulumi.Output[str]
     facts: pulumi.Output[ClusterFacts]
     security_group_id: pulumi.Output[str]
+    issuer: pulumi.Output[str]
 
     def __init__(
         self,
@@ -56,6 +57,9 @@ class ControlPlane(Child):
             before.append(self._log_group(plan, key_arn))
         tags = self.tags("cluster") | {"Name": plan.name}
         own_key = plan.encryption.kms_key_arn or key_arn
+        options = self.child(depends_on=before)
+        if plan.later_inputs:
+            options.transforms = [_add_to_cluster(plan.later_inputs)]
         cluster = pulumi_eks.Cluster(
             "cluster",
             name=plan.name,
@@ -91,13 +95,14 @@ class ControlPlane(Child):
             upgrade_policy=_upgrade_policy(plan),
             tags=tags,
             cluster_tags=tags,
-            opts=self.child(depends_on=before),
+            opts=options,
         )
         made = cluster.eks_cluster
         self.name = made.apply(lambda it: it.name)
         self.version = made.apply(lambda it: it.version)
         self.endpoint = made.apply(lambda it: it.endpoint)
         self.security_group_id = made.apply(_security_group)
+        self.issuer = made.apply(_issuer)
         authority: pulumi.Output[str] = made.apply(_certificate_authority)
         self.facts = pulumi.Output.all(self.name, self.endpoint, authority).apply(
             lambda known: ClusterFacts(known[0], known[1], known[2], plan.service_cidr)
@@ -132,6 +137,17 @@ class ControlPlane(Child):
         )
 
 
+def _add_to_cluster(inputs: Mapping[str, object]) -> pulumi.ResourceTransform:
+    """Return a transform of pulumi-eks's component that adds inputs to its EKS cluster."""
+
+    async def add(args: pulumi.ResourceTransformArgs) -> pulumi.ResourceTransformResult | None:
+        if args.type_ != "aws:eks/cluster:Cluster":
+            return None
+        return pulumi.ResourceTransformResult(props={**args.props, **inputs}, opts=args.opts)
+
+    return add
+
+
 def _upgrade_policy(plan: ClusterPlan) -> eks.ClusterUpgradePolicyArgs | None:
     return eks.ClusterUpgradePolicyArgs(support_type=plan.upgrade_policy) if plan.upgrade_policy else None
 
@@ -144,6 +160,10 @@ def _auto_mode() -> pulumi_eks.AutoModeOptionsArgs:
 def _security_group(made: eks.Cluster) -> pulumi.Output[str]:
     """Return the ID of the security group that EKS creates for a cluster and its nodes."""
     return made.vpc_config.apply(lambda config: _required("cluster security group", config.cluster_security_group_id))
+
+
+def _issuer(made: eks.Cluster) -> pulumi.Output[str]:
+    return made.identities.apply(lambda found: _required("OIDC issuer", (found[0].oidcs or ())[0].issuer))
 
 
 def _certificate_authority(made: eks.Cluster) -> pulumi.Output[str]:

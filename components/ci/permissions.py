@@ -54,6 +54,7 @@ READS: Mapping[str, Reads] = MappingProxyType(
         },
         "aws:eks/addon:Addon": {"addon/*": "eks:DescribeAddon"},
         "aws:eks/cluster:Cluster": {"cluster/*": "eks:DescribeCluster"},
+        "aws:eks/fargateProfile:FargateProfile": {"fargateprofile/*": "eks:DescribeFargateProfile"},
         "aws:eks/nodeGroup:NodeGroup": {"nodegroup/*": "eks:DescribeNodegroup"},
         "aws:eks/podIdentityAssociation:PodIdentityAssociation": {
             "podidentityassociation/*": "eks:DescribePodIdentityAssociation"

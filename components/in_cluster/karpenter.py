@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import pulumi
-from pulumi_aws import ec2
+from pulumi_aws import ec2, iam
 
 from multiarch.autoscaling.karpenter import build_discovery_tags, build_node_class, build_node_pool
 from multiarch.autoscaling.model import KarpenterPlan
@@ -61,15 +61,22 @@ class Karpenter(ChildInCluster):
         """Declare everything."""
         super().__init__(name, owner, cluster)
         entries = args.takes_access_entries
+        isolated = args.plan.isolated
         self.nodes = nodes = NodeRole(
-            "karpenter-nodes", self, cluster.cluster_name, None, args.sessions, takes_access_entries=entries
+            "karpenter-nodes",
+            self,
+            cluster.cluster_name,
+            None,
+            args.sessions,
+            takes_access_entries=entries,
+            with_profile=isolated,
         )
         queue = InterruptionQueue("interruption-queue", self, args.plan.queue)
-        role = KarpenterRole(NAME, self, cluster, nodes.role_arn, queue.arn)
+        role = KarpenterRole(NAME, self, cluster, nodes.role_arn, queue.arn, isolated=isolated)
         controller = self._charts(args, queue, role)
         tags = [] if args.security_group_ids else self._tag_security_group(args)
         ready: After = (controller, *nodes.ready, *tags)
-        NodePools("node-pools", self, cluster, args, nodes.role_name, ready)
+        NodePools("node-pools", self, cluster, args, nodes.role_name, ready, nodes.instance_profile)
         self.register_outputs({"chartVersion": args.plan.chart_version, "queue": queue.name})
 
     def _charts(
@@ -107,6 +114,7 @@ class Karpenter(ChildInCluster):
                 "clusterName": self.naming.cluster,
                 "interruptionQueue": queue.name,
                 "eksControlPlane": True,
+                **({"isolatedVPC": True} if args.plan.isolated else {}),
                 "featureGates": {"spotToSpotConsolidation": args.plan.spot_to_spot},
             },
             "serviceAccount": {"create": True, "name": SERVICE_ACCOUNT},
@@ -129,7 +137,10 @@ class Karpenter(ChildInCluster):
                 {**spread, "topologyKey": labels.HOSTNAME},
             ],
             # The memory limit equals the request, so that a full node does not evict the pod.
-            "controller": {"resources": {"requests": {"cpu": "500m", "memory": "1Gi"}, "limits": {"memory": "1Gi"}}},
+            "controller": {
+                "resources": {"requests": {"cpu": "500m", "memory": "1Gi"}, "limits": {"memory": "1Gi"}},
+                **({"image": image} if (image := self.cluster.choose_image(NAME)) else {}),
+            },
         }
 
     def _tag_security_group(self, args: KarpenterArgs) -> list[pulumi.Resource]:
@@ -157,8 +168,9 @@ class NodePools(ChildInCluster):
         args: KarpenterArgs,
         role: pulumi.Input[str],
         ready: After,
+        profile: iam.InstanceProfile | None = None,
     ) -> None:
-        """Declare class and pools; ``role`` is the name of the role that nodes run under.
+        """Declare class and pools; ``role`` is the name of the role that nodes run under, ``profile`` one that has it.
 
         ``ready`` must exist before the first node is launched and until the last one is gone: controller, permissions,
         and the tags by which Karpenter finds subnets and the security group. The autoscaler that replaces Karpenter
@@ -174,6 +186,7 @@ class NodePools(ChildInCluster):
             role=role,
             tags=tuple(sorted((*self.naming.tags, (CLUSTER_TAG, self.naming.cluster)))),
             security_groups=args.security_group_ids,
+            instance_profile=profile.name if profile else None,
         )
         if args.subnet_ids is not None:
             subnets = pulumi.Output.from_input(args.subnet_ids)

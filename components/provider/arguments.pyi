@@ -63,6 +63,11 @@ class KarpenterArgs(TypedDict):
     """Settings of the kubelet on all of its nodes."""
     serviceMonitor: NotRequired[bool]
     """Declare a ServiceMonitor for Prometheus' operator, whose CRDs must be there. Default: false."""
+    isolatedVPC: NotRequired[bool]
+    """The controller can't reach AWS services without VPC endpoints: IAM and the price list. Nodes then get an
+    instance profile of the stack, and on-demand prices are those that the release of Karpenter brings. Default:
+    true with `network.nat: none`, otherwise false.
+    """
     spotToSpotConsolidation: NotRequired[bool]
     """Replace spot nodes by cheaper spot nodes too: Karpenter's feature gate SpotToSpotConsolidation, which is alpha.
     It needs pools with 15 instance types or more. Default: false.
@@ -196,6 +201,14 @@ class PlatformArgs(TypedDict):
     """What EKS does at the end of standard support. STANDARD: upgrade the cluster to the next minor version. EXTENDED:
     keep it, at six times the price per cluster hour. Default: EKS's, which is EXTENDED. One of STANDARD, EXTENDED.
     """
+    zonalShift: NotRequired[bool]
+    """Whether traffic in the cluster can be shifted away from an impaired zone. Application Recovery Controller (ARC)
+    does it when you start a shift, or have autoshift on. To turn it off write false. Default: EKS's, which is off.
+    """
+    controlPlaneTier: NotRequired[str]
+    """The control plane's scaling tier. Every tier but standard is provisioned, at a price per hour. Default: EKS's,
+    which is standard. One of standard, tier-xl, tier-2xl, tier-4xl, tier-8xl.
+    """
     nodeRepair: NotRequired[bool]
     """Let EKS replace or reboot nodes of managed groups that stay unhealthy. Without the add-on
     eks-node-monitoring-agent it sees the kubelet's conditions only. Default: EKS's, which is off.
@@ -203,7 +216,7 @@ class PlatformArgs(TypedDict):
     cluster: NotRequired[ExistingClusterSettings]
     """An EKS cluster that is there already. Default: a new one. The keys that describe a new cluster (clusterName,
     network, apiEndpoint, secretsEncryption, logging, access, addons, deletionProtection, storageClass,
-    upgradePolicy) are then rejected.
+    upgradePolicy, zonalShift, controlPlaneTier) are then rejected.
     """
     network: NotRequired[NetworkSettings]
     """A new or an existing VPC."""
@@ -225,6 +238,8 @@ class PlatformArgs(TypedDict):
     """Node groups by name."""
     multiArchitectureGroups: NotRequired[dict[str, MultiArchitectureGroupSettings]]
     """Pairs of node groups whose pods may use either architecture, by name."""
+    fargateProfiles: NotRequired[dict[str, FargateProfileSettings]]
+    """Fargate profiles by name: pods that run on AWS Fargate, without nodes, on amd64."""
     registryMirrors: NotRequired[dict[str, list[str]]]
     """Mirrors that containerd tries before a registry, on all nodes: https URLs without a path, by the registry's
     host. They are used without credentials.
@@ -535,6 +550,12 @@ class ChartsSettings(TypedDict):
     """An OCI registry of your organisation that has copies of the charts. Each is then taken as `REGISTRY/NAME`, in
     the same version. Pulumi loads them in every preview. Default: their publishers' registries.
     """
+    imageRegistries: NotRequired[dict[str, str]]
+    """Registries of your organisation that have the images of these charts, `HOST` or `HOST/PATH` by the publisher's
+    host: `public.ecr.aws` (Karpenter, the node termination handler), `registry.k8s.io` (the cluster autoscaler).
+    Repositories keep their names below it, as in a pull-through cache of Amazon ECR. Default: the publishers'
+    registries.
+    """
 
 class ClusterAutoscalerSettings(TypedDict):
     """The cluster autoscaler, where `autoscaling.use` is `cluster-autoscaler`."""
@@ -633,6 +654,18 @@ class ExtraAddonSettings(TypedDict):
     namespace: NotRequired[str]
     """The namespace in which EKS installs the add-on, where it gets a role. Default: as for serviceAccount."""
 
+class FargateProfileSettings(TypedDict):
+    """Pods that run on AWS Fargate. It has amd64 only, no DaemonSets, and no Pod Identity."""
+    selectors: list[FargateSelectorSettings]
+    """Which pods: those that at least one selector matches."""
+
+class FargateSelectorSettings(TypedDict):
+    """Pods of one namespace, possibly with labels."""
+    namespace: str
+    """The namespace, also with wildcards, such as `jobs-*`."""
+    labels: NotRequired[dict[str, str]]
+    """Labels that the pods must have, also with wildcards. Default: all pods of the namespace."""
+
 class FlowLogsSettings(TypedDict):
     """Flow logs of a new VPC, in an encrypted CloudWatch log group."""
     traffic: NotRequired[str]
@@ -657,6 +690,12 @@ class IamSettings(TypedDict):
     """
     nodePolicies: NotRequired[list[str]]
     """ARNs of managed policies that the roles of nodes get in addition, where the stack creates these roles."""
+    pullThroughRepositories: NotRequired[list[str]]
+    """Repositories of pull-through caches in Amazon ECR that nodes may create when they pull an image for the first
+    time, where the stack creates their roles: names in the account and region of the stack, or ARNs, with `*`.
+    """
+    serviceAccounts: NotRequired[dict[str, ServiceAccountSettings]]
+    """Roles of workloads, one for each service account, by a name of your choice."""
 
 class InstanceTypesByArchitectureSettings(TypedDict):
     """Instance types for each half of a multi-architecture group."""
@@ -713,6 +752,11 @@ class KarpenterSettings(TypedDict):
     """Settings of the kubelet on all of its nodes."""
     serviceMonitor: NotRequired[bool]
     """Declare a ServiceMonitor for Prometheus' operator, whose CRDs must be there. Default: false."""
+    isolatedVPC: NotRequired[bool]
+    """The controller can't reach AWS services without VPC endpoints: IAM and the price list. Nodes then get an
+    instance profile of the stack, and on-demand prices are those that the release of Karpenter brings. Default:
+    true with `network.nat: none`, otherwise false.
+    """
     spotToSpotConsolidation: NotRequired[bool]
     """Replace spot nodes by cheaper spot nodes too: Karpenter's feature gate SpotToSpotConsolidation, which is alpha.
     It needs pools with 15 instance types or more. Default: false.
@@ -1138,6 +1182,22 @@ class SecretsEncryptionSettings(TypedDict):
     """EKS can't take encryption back: once on, it stays on for the cluster's life. Default: true."""
     kmsKeyArn: NotRequired[str]
     """An existing key. Default: a key of this stack's own, rotated every year."""
+
+class ServiceAccountSettings(TypedDict):
+    """The IAM role of the pods of one service account."""
+    namespace: str
+    """The namespace of the service account."""
+    name: NotRequired[str]
+    """The name of the service account. Default: the key. The stack does not create it."""
+    policies: NotRequired[list[str]]
+    """ARNs of IAM policies of the role."""
+    statements: NotRequired[list[PolicyStatementSettings]]
+    """Statements of the role's own policy."""
+    credentials: NotRequired[str]
+    """How the pods get credentials. pod-identity: by the Pod Identity agent. irsa: by the cluster's OIDC provider, for
+    pods on Fargate and old SDKs; the service account needs the annotation eks.amazonaws.com/role-arn with the ARN
+    that the output serviceAccountRoles has. One of pod-identity, irsa. Default: pod-identity.
+    """
 
 class ServiceMonitorSettings(TypedDict):
     """A ServiceMonitor of the Prometheus operator."""

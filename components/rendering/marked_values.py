@@ -82,6 +82,7 @@ def cluster(name: str, inputs: Properties, where: Where) -> dict[str, Json]:
         "version": inputs.get("version"),
         "endpoint": f"https://{cluster_name}.example.invalid",
         "certificateAuthority": {"data": CERTIFICATE_AUTHORITY},
+        "identities": [{"oidcs": [{"issuer": f"https://<OIDC issuer of {cluster_name}>"}]}],
         "vpcConfig": {"clusterSecurityGroupId": f"<SecurityGroup:{name}, made by EKS>", "vpcId": inputs.get("vpcId")},
     }
 

@@ -29,6 +29,8 @@ _RESERVED = ("cpu", "memory", "ephemeral-storage")
 REPLICAS = 2
 """Controller replicas, one of them the leader, on different nodes."""
 _LONGEST_QUEUE = 80
+_NEEDS_IAM = ((1, 7, 0), (1, 8, 3))
+"""From the first of these releases to before the last. https://github.com/aws/karpenter-provider-aws/issues/8609"""
 # Tags that Karpenter writes itself; its CRD rejects them.
 _KARPENTER_TAG = (
     r"eks:eks-cluster-name|kubernetes\.io/cluster.*|karpenter\.sh/node(?:pool|claim)|karpenter\.k8s\.aws/ec2nodeclass"
@@ -46,8 +48,9 @@ def plan_karpenter(
 ) -> KarpenterPlan:
     """Derive Karpenter's plan, reporting every problem. ``cordoned``: a migration is replacing Karpenter."""
     version = group = queue = ""
+    isolated = context.isolated if settings.isolated_vpc is None else settings.isolated_vpc
     if not settings.installed:
-        version, queue = _version(settings, context, report), get_queue_name(context.name)
+        version, queue = _version(settings, context, report, isolated=isolated), get_queue_name(context.name)
         group = _controller_group(settings, groups, context, report)
     alias, family = plan_image(settings, context, report)
     check_hop_limit(settings.imds_hop_limit, PATH, report)
@@ -79,6 +82,7 @@ def plan_karpenter(
         cordoned=cordoned,
         spot_to_spot=settings.spot_to_spot_consolidation,
         installed=settings.installed,
+        isolated=isolated,
     )
 
 
@@ -113,7 +117,7 @@ def get_queue_name(cluster: str) -> str:
     return f"{cluster[: _LONGEST_QUEUE - 19]}-{digest}-karpenter"
 
 
-def _version(settings: Karpenter, context: ClusterContext, report: ProblemReport) -> str:
+def _version(settings: Karpenter, context: ClusterContext, report: ProblemReport, *, isolated: bool) -> str:
     """Return the chart's version, and report one that does not fit the cluster or this project's IAM policies."""
     version, path = settings.version or KARPENTER_CHART, (*PATH, "version")
     try:
@@ -128,6 +132,8 @@ def _version(settings: Karpenter, context: ClusterContext, report: ProblemReport
         fault = f"Karpenter {version} does not work with Kubernetes {context.version}, which needs {minimum} or later."
     elif numbers[:2] > parse_chart_version(KARPENTER_CHART)[:2]:
         fault = f"the IAM policies here are those of Karpenter {KARPENTER_CHART}; {version} may need others."
+    elif isolated and _NEEDS_IAM[0] <= numbers < _NEEDS_IAM[1]:
+        fault = f"Karpenter {version} calls IAM also with isolatedVPC, and would never let go of its node class."
     if fault:
         report("karpenter-version", path, fault, hint=f"Omit version for {KARPENTER_CHART}.")
     return version

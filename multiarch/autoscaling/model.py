@@ -187,7 +187,7 @@ class KarpenterPlan:
 
     ``installed``: the cluster has the controller, and its version, group and queue are empty. ``cordoned``: a stack
     migrates away from Karpenter, and its pools add no nodes. ``spot_to_spot``: spot nodes are replaced by cheaper spot
-    nodes.
+    nodes. ``isolated``: it can't reach IAM, and the node class has an instance profile in place of a role.
     """
 
     chart_version: str
@@ -199,6 +199,7 @@ class KarpenterPlan:
     cordoned: bool = False
     spot_to_spot: bool = False
     installed: bool = False
+    isolated: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -155,6 +155,8 @@ def _scaler(found: Proposal) -> Iterator[str]:
             yield "      installed: true"
         if scaler.role:
             yield f"      nodeRole: {_text(scaler.role)} # of the nodes that it has"
+        if scaler.isolated:
+            yield "      isolatedVPC: true # its EC2NodeClasses have an instanceProfile, and no role"
         yield "      nodePools:"
         if not found.pools:
             yield "        # The cluster's own NodePools stay as they are."

@@ -21,7 +21,7 @@ class ClusterContext:
     ``zones`` are the network's zone names, empty where only their number is known. ``region`` is None where the stack
     does not set it. ``subnet_ids`` are the private subnets of an existing network, empty for a new one. ``tags`` are
     the stack's, those that the plan adds included. ``existing``: the cluster was there before the stack.
-    ``node_class`` is the name of Karpenter's EC2NodeClass.
+    ``node_class`` is the name of Karpenter's EC2NodeClass. ``isolated``: the network has VPC endpoints only.
     """
 
     name: str
@@ -37,6 +37,7 @@ class ClusterContext:
     node_class: str = "default"
     registry_mirrors: Mirrors = ()
     node_repair: bool | None = None
+    isolated: bool = False
 
 
 @dataclass(frozen=True, slots=True)

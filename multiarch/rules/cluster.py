@@ -97,8 +97,6 @@ CLUSTER = (
     error("addon-service-account", "a role for an add-on whose service account or namespace is unknown",
           "Write serviceAccount and namespace, or run `multiarch stack pin STACK`, which queries EKS."),
     error("addon-pod-identity", "a version of an add-on that takes no role by Pod Identity", "Use a later version."),
-    error("addon-policy", "an entry of `policies` that is not the ARN of an IAM policy, or of a statement that is not "
-          "an action or an ARN", "Write arn:aws:iam::ACCOUNT:policy/NAME, an action such as s3:GetObject, or an ARN."),
     error("addon-without-role", "an add-on's role without `addons.podIdentityAgent`, which gives it to its pods",
           "Leave the agent on, or write policies: []."),
     warning("addon-without-policies", "an add-on that calls AWS without permissions",
@@ -134,6 +132,14 @@ CLUSTER = (
           "access entry of managed groups' roles itself", "Name a role of its own for each."),
     error("role-path", "managed groups whose role has a path, in a cluster without access entries: EKS writes the path "
           "into `aws-auth`, which does not take one", "Use a role without a path, or self-managed groups."),
+    error("service-account-twice", "a service account in `iam.serviceAccounts` that has a role already; EKS rejects a "
+          "second one", "Remove one of them."),
+    warning("service-account-without-policies", "a role in `iam.serviceAccounts` without permissions",
+            "Write policies or statements."),
+    error("service-account-without-role", "a role in `iam.serviceAccounts` without the Pod Identity agent, which gives "
+          "it to pods", "Leave addons.podIdentityAgent on, or write credentials: irsa."),
+    error("irsa-existing-cluster", "`credentials: irsa` on an existing cluster",
+          "Write pod-identity, or declare the role where the cluster's OIDC provider is declared."),
     error("own-tag", "a tag that the plan writes itself",
           "Use the stack's own keys (team, environment, owner, costCenter)."),
 )

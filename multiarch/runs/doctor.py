@@ -9,13 +9,13 @@ import os
 import re
 import shutil
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from multiarch.aws_cli import require_aws_cli
 from multiarch.aws_errors import translate_failures
-from multiarch.doctor import account, in_cluster, programs, quotas, reach
+from multiarch.doctor import account, in_cluster, programs, quotas, reach, routes
 from multiarch.doctor.existing import (
     OWN_TAG,
     Clients,
@@ -247,6 +247,11 @@ def check_subnets(sources: StackSources) -> Iterator[CheckResult]:
     yield from account.judge_subnets(plan.network, {row["SubnetId"]: row for row in rows})
 
 
+def check_routes(sources: StackSources) -> Iterable[CheckResult]:
+    """Check what nodes reach from subnets that were there before."""
+    return routes.check_routes(sources.clients, sources.plan, sources.stack.spec, sources.region)
+
+
 def check_offerings(sources: StackSources) -> Iterator[CheckResult]:
     """Check that each instance type of a node group is offered in its zones."""
     ec2, network, offered = sources.clients("ec2"), sources.plan.network, defaultdict[str, set[str]](set)
@@ -379,6 +384,7 @@ AWS_CHECKS: Mapping[str, Check] = {
     "service-linked role": check_roles,
     "quota": check_quotas,
     "subnets": check_subnets,
+    routes.CHECK: check_routes,
     "instance types": check_offerings,
     "image": check_images,
     "node groups": check_node_groups,

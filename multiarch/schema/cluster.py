@@ -21,6 +21,8 @@ NEW_CLUSTER_KEYS = (
     "deletionProtection",
     "storageClass",
     "upgradePolicy",
+    "zonalShift",
+    "controlPlaneTier",
 )
 """The keys of a stack that describe a new cluster."""
 CLUSTER_ADMIN_POLICY, VIEW_POLICY = "AmazonEKSClusterAdminPolicy", "AmazonEKSViewPolicy"

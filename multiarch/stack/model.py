@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING
@@ -10,11 +10,13 @@ from typing import TYPE_CHECKING
 from multiarch.autoscaling.model import AutoscalingPlan
 from multiarch.errors import Problem
 from multiarch.facts.architectures import Architecture
+from multiarch.facts.autoscalers import Publisher
 from multiarch.facts.taints import Taint
 from multiarch.nodes.model import NodeGroupPlan, Tags
 
 if TYPE_CHECKING:  # they load the schema of stack files
     from multiarch.schema.cluster import Access, Logging, SecretsEncryption, Session
+    from multiarch.schema.fargate import FargateProfile
     from multiarch.schema.iam import Iam
     from multiarch.schema.network import ApiEndpoint, FlowLogs
     from multiarch.schema.rebalance import RebalancePlan
@@ -53,11 +55,16 @@ class SubnetPlan:
     zone: int
 
 
+def list_services(endpoints: Iterable[str]) -> list[str]:
+    """Return what AWS calls the services of endpoints in a stack file: ``ecr`` stands for two."""
+    return sorted(name for each in endpoints for name in (("ecr.api", "ecr.dkr") if each == "ecr" else (each,)))
+
+
 @dataclass(frozen=True, slots=True)
 class NewNetwork:
     """A VPC that the stack makes. ``zones`` holds names, or is empty: then the region's first ``zone_count`` are taken.
 
-    ``endpoints`` are short service names (``ecr`` stands for ``ecr.api`` and ``ecr.dkr``), sorted.
+    ``endpoints`` are short service names as in :func:`list_services`, sorted.
     """
 
     cidr: str
@@ -70,8 +77,8 @@ class NewNetwork:
 
     @property
     def interface_endpoints(self) -> int:
-        """How many of its endpoints have network interfaces, one in each zone: ``ecr`` is two, ``s3`` is a gateway."""
-        return len(self.endpoints) + ("ecr" in self.endpoints) - ("s3" in self.endpoints)
+        """How many of its endpoints have network interfaces, one in each zone: ``s3`` is a gateway."""
+        return len(list_services(self.endpoints)) - ("s3" in self.endpoints)
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +115,7 @@ class ExistingNetwork:
 class ClusterPlan:
     """The control plane. An encryption without a key of its own takes one that is created for the stack.
 
-    ``upgrade_policy`` is EKS's word; None is not sent, so that EKS's setting stays.
+    ``upgrade_policy`` and ``tier`` are EKS's words; None is not sent, so that EKS's setting stays.
     """
 
     name: str
@@ -120,6 +127,18 @@ class ClusterPlan:
     logging: Logging
     access: Access
     upgrade_policy: str | None = None
+    zonal_shift: bool | None = None
+    tier: str | None = None
+
+    @property
+    def later_inputs(self) -> dict[str, dict[str, object]]:
+        """Inputs of ``aws.eks.Cluster``, by their wire names, for which pulumi-eks has no arguments yet."""
+        found: dict[str, dict[str, object]] = {}
+        if self.zonal_shift is not None:
+            found["zonalShiftConfig"] = {"enabled": self.zonal_shift}
+        if self.tier is not None:
+            found["controlPlaneScalingConfig"] = {"tier": self.tier}
+        return found
 
     @property
     def log_group_name(self) -> str:
@@ -169,6 +188,22 @@ class AddonPlan:
 
 
 @dataclass(frozen=True, slots=True)
+class PodRolePlan:
+    """The role ``name`` of the pods of ``service_account`` in ``namespace``.
+
+    It gets ``policies``, each an ARN, and ``policy``, a document of its own (JSON) or empty. ``irsa``: pods assume it
+    by the cluster's OIDC provider instead of Pod Identity.
+    """
+
+    name: str
+    namespace: str
+    service_account: str
+    policies: tuple[str, ...]
+    policy: str
+    irsa: bool
+
+
+@dataclass(frozen=True, slots=True)
 class SessionPlan:
     """SSM Session Manager preferences, and the names of their document and log group; None: sessions are not logged."""
 
@@ -200,8 +235,9 @@ class Plan:
 
     ``stack`` is ``TEAM-ENV``; ``region`` may be None where neither file nor engine says it; ``identity`` is that which
     Pulumi uses for AWS; ``tags`` go onto every taggable resource; ``arm64_taint`` is None when there is none;
-    ``chart_registry`` has copies of others' charts, None where the publishers' are taken; ``acknowledged`` are rules of
-    warnings that the team has decided about, each with its reason; ``warnings`` did not reject the stack.
+    ``chart_registry`` has copies of others' charts, None where the publishers' are taken; ``image_registries`` those of
+    their images, by the publisher's registry; ``acknowledged`` are rules of warnings that the team has decided about,
+    each with its reason; ``warnings`` did not reject the stack.
     """
 
     stack: str
@@ -215,6 +251,8 @@ class Plan:
     arm64_taint: Taint | None
     node_groups: tuple[NodeGroupPlan, ...]
     addons: tuple[AddonPlan, ...]
+    pod_roles: tuple[PodRolePlan, ...]
+    fargate_profiles: Mapping[str, FargateProfile]
     session: SessionPlan
     autoscaling: AutoscalingPlan
     storage_class: bool
@@ -222,6 +260,7 @@ class Plan:
     admission_webhook: AdmissionWebhookPlan | None
     rebalance: RebalancePlan | None
     chart_registry: str | None
+    image_registries: Mapping[Publisher, str]
     iam: Iam
     acknowledged: tuple[tuple[str, str], ...]
     warnings: tuple[Problem, ...]

@@ -22,6 +22,8 @@ def list_roles(plan: Plan) -> Iterator[str]:
         yield "cluster"
     if isinstance(plan.network, NewNetwork) and plan.network.flow_logs:
         yield "flow-logs"
+    if plan.fargate_profiles:
+        yield "fargate"
     for kind in sorted({group.kind for group in plan.node_groups}):
         yield f"{kind}{OF_NODES}"
     autoscaling = plan.autoscaling
@@ -32,6 +34,7 @@ def list_roles(plan: Plan) -> Iterator[str]:
     if autoscaling.cluster_autoscaler and not autoscaling.cluster_autoscaler.installed:
         yield "cluster-autoscaler"
     yield from (addon.name for addon in plan.addons if addon.service_account)
+    yield from (each.name for each in plan.pod_roles)
     if plan.admission_webhook and plan.admission_webhook.ecr_repositories:
         yield WEBHOOK
     if plan.rebalance and plan.rebalance.ecr_repositories:

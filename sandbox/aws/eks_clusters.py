@@ -26,7 +26,13 @@ _VPC_DEFAULTS: Record = {
 }
 _NETWORK_DEFAULTS: Record = {"serviceIpv4Cidr": "172.20.0.0/16", "ipFamily": "ipv4"}
 _AUTO_MODE = frozenset(("computeConfig", "kubernetesNetworkConfig", "storageConfig"))
-_PLAIN_CONFIG = ("access_config", "upgrade_policy", "deletion_protection")
+_PLAIN_CONFIG = (
+    "access_config",
+    "control_plane_scaling_config",
+    "deletion_protection",
+    "upgrade_policy",
+    "zonal_shift_config",
+)
 
 
 class EksClusters(EksBase):
@@ -96,7 +102,10 @@ class EksClusters(EksBase):
             health={"issues": []},
             access_config={**access, **(params.get("accessConfig") or {})},
             upgrade_policy={"supportType": "EXTENDED", **(params.get("upgradePolicy") or {})},
+            control_plane_scaling_config={"tier": "standard", **(params.get("controlPlaneScalingConfig") or {})},
             deletion_protection=bool(params.get("deletionProtection")),
+            # Not reported before it was set: else the provider, in which it is not computed, would show a change.
+            zonal_shift_config=params.get("zonalShiftConfig"),
             compute_config=params.get("computeConfig") or {"enabled": False},
             storage_config=params.get("storageConfig") or {"blockStorage": {"enabled": False}},
         )

@@ -112,6 +112,20 @@ def test_nodes_join_pull_images_answer_ssm_and_write_session_logs(with_karpenter
     assert "karpenter-nodes" not in {profile.name for profile in with_karpenter.all(declared.PROFILE)}
 
 
+def test_a_controller_that_cannot_reach_iam_gets_an_instance_profile_and_no_rights_to_make_one() -> None:
+    wanted = replace(autoscaled.KARPENTER, isolated=True)
+    found = autoscaled.world(replace(autoscaled.autoscaling(karpenter=True), karpenter=wanted))
+    profile = found.inputs(declared.PROFILE, "karpenter-nodes")
+    assert profile["role"] == f"{found.inputs(declared.ROLE, 'karpenter-nodes')['namePrefix']}RENDERED"
+    spec: Any = found.inputs(autoscaled.NODE_CLASS)["spec"]
+    assert (spec["instanceProfile"], "role" in spec) == (f"{profile['namePrefix']}RENDERED", False)
+    assert values(found)["settings"]["isolatedVPC"] is True
+    granted = " ".join(str(policy.inputs["policy"]) for policy in found.all(autoscaled.POLICY))
+    assert "iam:PassRole" in granted
+    assert "InstanceProfile" not in granted
+    assert "pricing:" not in granted
+
+
 def test_the_queue_is_encrypted_and_keeps_messages_for_five_minutes(with_karpenter: World) -> None:
     queue = with_karpenter.inputs(autoscaled.QUEUE)
     assert queue["messageRetentionSeconds"] == 300

@@ -59,12 +59,15 @@ def test_a_new_stack_is_valid_renders_comes_up_can_be_pinned_and_goes_down(world
     world.multiarch(STACK, "stack", "pin", STACK)
     assert all(group.ami.id and group.ami.release for group in world.plan(STACK).node_groups)
     with world.stack_file(STACK).open("a", encoding="utf-8") as file:
-        file.write("  multiarch-eks:nodeRepair: true\n")
+        file.write("  multiarch-eks:nodeRepair: true\n  multiarch-eks:zonalShift: true\n")
+        file.write("  multiarch-eks:controlPlaneTier: tier-xl\n")
     steps = [step.op for step in world.up(STACK) if step.what.startswith("aws:eks/nodeGroup:")]
     assert sorted(steps) == ["create-replacement"] * 2 + ["delete-replaced"] * 2 + ["replace"] * 2
     assert world.preview(STACK) == []
     eks = world.aws(STACK).client("eks")
-    assert eks.describe_cluster(name=STACK)["cluster"]["upgradePolicy"] == {"supportType": "STANDARD"}
+    cluster = eks.describe_cluster(name=STACK)["cluster"]
+    settings = [cluster[key] for key in ("upgradePolicy", "zonalShiftConfig", "controlPlaneScalingConfig")]
+    assert settings == [{"supportType": "STANDARD"}, {"enabled": True}, {"tier": "tier-xl"}]
     groups = [
         {"clusterName": STACK, "nodegroupName": each} for each in eks.list_nodegroups(clusterName=STACK)["nodegroups"]
     ]

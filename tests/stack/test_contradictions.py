@@ -37,6 +37,12 @@ def extra(name: str = "external-dns", **keys: Any) -> dict[str, Any]:
     return {"addons": {"extra": {name: keys}}}
 
 
+def service_accounts(**entries: dict[str, Any]) -> dict[str, Any]:
+    """Return a stack's change: entries of ``iam.serviceAccounts`` in the namespace shop, with a policy."""
+    settings = {"namespace": "shop", "policies": ["arn:aws:iam::aws:policy/AmazonS3ReadOnlyAccess"]}
+    return {"iam": {"serviceAccounts": {name: {**settings, **keys} for name, keys in entries.items()}}}
+
+
 CASES: list[tuple[str, dict[str, Any], str, str, Severity]] = [
     ("mixed-architectures", web(instanceTypes=["m7g.large", "m7i.large"]), "nodeGroups.web.instanceTypes",
      "m7g.large is arm64 and m7i.large is amd64; a node group has one architecture.", ERROR),
@@ -218,7 +224,8 @@ CASES: list[tuple[str, dict[str, Any], str, str, Severity]] = [
     ("addon-version", extra(version="latest"), "addons.extra.external-dns.version", "eksbuild", ERROR),
     ("addon-unknown", {"addons": {"extra": {"metric-server": {}}}}, "addons.extra.metric-server",
      "nothing is known here", WARNING),
-    ("addon-own-key", {"addons": {"extra": {"coredns": {}}}}, "addons.extra.coredns", "addons.coredns", ERROR),
+    ("addon-own-key", {"addons": {"extra": {"coredns": {}}}}, "addons.extra.coredns", "coredns has a key of its own",
+     ERROR),
     ("addon-configuration", extra(configurationValues={"tolerations": [{"operator": "Is"}]}),
      "addons.extra.external-dns.configurationValues.tolerations", "'Is' is not an operator", ERROR),
     ("addon-configuration", extra(configurationValues={"tolerations": "all"}),
@@ -232,12 +239,6 @@ CASES: list[tuple[str, dict[str, Any], str, str, Severity]] = [
      "addons.extra.adot", "are unknown", ERROR),
     ("addon-pod-identity", extra("aws-efs-csi-driver", version="v2.0.4-eksbuild.1"),
      "addons.extra.aws-efs-csi-driver.version", "from v2.0.5 on", ERROR),
-    ("addon-policy", extra(policies=["AmazonRoute53FullAccess"]), "addons.extra.external-dns.policies[0]",
-     "is not the ARN", ERROR),
-    ("addon-policy", extra(statements=[{"actions": ["*"], "resources": ["*"]}]),
-     "addons.extra.external-dns.statements[0].actions[0]", "'*' is not an action", ERROR),
-    ("addon-policy", extra(statements=[{"actions": ["s3:Get*"], "resources": ["*", "models"]}]),
-     "addons.extra.external-dns.statements[0].resources[1]", "'models' is not an ARN", ERROR),
     ("addon-without-role", merged(extra("aws-efs-csi-driver"), {"addons": {"podIdentityAgent": {"enabled": False}}}),
      "addons.podIdentityAgent.enabled", "aws-efs-csi-driver would get no IAM role", ERROR),
     ("addon-without-policies", extra(), "addons.extra.external-dns", "no permissions", WARNING),
@@ -245,6 +246,13 @@ CASES: list[tuple[str, dict[str, Any], str, str, Severity]] = [
      "nodeGroups.web-arm", "aws-mountpoint-s3-csi-driver does not tolerate arch=arm64:NoSchedule", ERROR),
     ("storage-class", {"storageClass": True, "addons": {"ebsCsi": {"enabled": False}}}, "storageClass", "EBS CSI",
      ERROR),
+    ("service-account-twice", service_accounts(orders={}, more={"name": "orders"}), "iam.serviceAccounts.orders",
+     "shop/orders has the role of iam.serviceAccounts.more already", ERROR),
+    ("service-account-without-policies", service_accounts(orders={"policies": []}), "iam.serviceAccounts.orders",
+     "no policy", WARNING),
+    ("service-account-without-role",
+     merged(service_accounts(orders={}), {"addons": {"podIdentityAgent": {"enabled": False}}}),
+     "addons.podIdentityAgent.enabled", "orders-pods would get no IAM role", ERROR),
     ("own-tag", {"tags": {"team": "x"}}, "tags.team", "written by the plan", ERROR),
     ("tag", {"tags": {"aws:x": "y"}}, "tags.aws:x", "aws:", ERROR),
     ("tag", {"owner": " "}, "owner", "empty", ERROR),

@@ -72,6 +72,8 @@ CASES: list[tuple[str, dict[str, Any], str, str, Severity]] = [
             "deletionProtection": True,
             "storageClass": False,
             "upgradePolicy": "STANDARD",
+            "zonalShift": True,
+            "controlPlaneTier": "tier-xl",
         }.items()
     ),
     *(
@@ -81,6 +83,9 @@ CASES: list[tuple[str, dict[str, Any], str, str, Severity]] = [
             "iam.roles.managed-nodes": {"roles": {"managed-nodes": "arn:aws:iam::111122223333:role/a/b"}},
         }.items()
     ),
+    ("irsa-existing-cluster",
+     on_cluster(iam={"serviceAccounts": {"orders": {"namespace": "shop", "credentials": "irsa"}}}),
+     "iam.serviceAccounts.orders.credentials", "OIDC provider", ERROR),
     ("cluster-not-pinned", {"cluster": {"existing": "shop"}}, "cluster",
      "kubernetesVersion, cluster.subnets, cluster.authenticationMode, cluster.ipFamily of the cluster shop", ERROR),
     ("ipv6-cluster", on_cluster(cluster={"ipFamily": "ipv6"}), "cluster.ipFamily", "shop have IPv6", ERROR),

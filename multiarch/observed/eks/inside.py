@@ -44,7 +44,8 @@ def read_inside(
     ``autoscalers`` are the Deployments of the cluster autoscaler, whole; ``vpc_cni`` is the DaemonSet ``aws-node``.
     """
     namespaces = [read_namespace(words) for each in autoscalers for words in list_arguments(each)]
-    roles = {str(role) for each in classes if (role := to_mapping(each.get("spec")).get("role"))}
+    specs = [to_mapping(each.get("spec")) for each in classes]
+    roles = {str(role) for each in specs if (role := each.get("role"))}
     taints: dict[Architecture, dict[Taint, str]] = {}
     for node in read_nodes(nodes)[0]:
         for taint in node.taints:
@@ -58,6 +59,7 @@ def read_inside(
         taints=taints,
         prefix_delegation=_read_prefixes(vpc_cni),
         priorities_namespace=namespaces[0] if namespaces else "",
+        with_profiles=not roles and any("instanceProfile" in each for each in specs),
     )
 
 

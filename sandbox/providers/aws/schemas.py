@@ -95,6 +95,8 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
             "accessConfig",
             "accessConfig.authenticationMode",
             "computeConfig",
+            "controlPlaneScalingConfig",
+            "controlPlaneScalingConfig.tier",
             "deletionProtection",
             "kubernetesNetworkConfig",
             "kubernetesNetworkConfig.*",
@@ -112,6 +114,7 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
             "vpcConfig.endpointPublicAccess": True,
         },
     ),
+    "aws:eks/fargateProfile:FargateProfile": Schema("eks/fargate_profile.go resourceFargateProfile"),
     "aws:eks/nodeGroup:NodeGroup": Schema(
         "eks/node_group.go resourceNodeGroup",
         (
