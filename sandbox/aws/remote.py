@@ -66,7 +66,7 @@ class Remote:
         return Counter(f"{service}:{operation}" for service, operation in rows)
 
     def changes(self) -> int:
-        """Return how many requests may have changed something: much cheaper to ask than what there is now."""
+        """Return how many requests may have changed something: it costs much less than a query of a service."""
         return int(self._request("GET", "changes"))
 
     def forget_calls(self) -> None:
