@@ -114,5 +114,5 @@ def _inputs() -> Iterator[Path]:
 def _forget_old(folder: Path) -> None:
     for name in ("steps", "webhook", *(f"{made}-{each}" for made in ("base", "git") for each in Architecture)):
         kept = sorted(folder.glob(f"{name}-*"), key=lambda each: each.stat().st_mtime, reverse=True)
-        for old in kept[_KEPT:]:
+        for old in kept[1 if name == "steps" else _KEPT :]:  # steps are a gigabyte
             shutil.rmtree(old, ignore_errors=True)
