@@ -144,6 +144,7 @@ class Platform(Component):
             subnet_ids=network.control_plane_subnet_ids,
             key_arn=key_arn,
             auto_mode=plan.autoscaling.auto_mode is not None,
+            ipv6=plan.network.ipv6,
         )
         return session
 
@@ -164,7 +165,9 @@ class Platform(Component):
     def _sessions(self, key_arn: pulumi.Output[str] | None) -> Session:
         session = self._plan.session
         self._session_key = key_arn if session.settings.encrypt else None
-        self._sessions_on_nodes = policies.node_sessions(self.account, session.log_group_name, self._session_key)
+        logs = policies.node_sessions(self.account, session.log_group_name, self._session_key)
+        own = policies.list_cni_policies(self.account, ipv6=self._plan.network.ipv6)
+        self._node_policies = own | ({policies.SESSION_LOGS: logs} if logs else {})
         return Session("session", self, session, key_arn)
 
     def exports(self) -> dict[str, pulumi.Input[object]]:
@@ -198,7 +201,8 @@ class Platform(Component):
         # With only EKS's deletion protection a destroy would delete the nodes before it is rejected. These add-ons
         # are deleted before the nodes, and are updated in place.
         protect = cluster.deletion_protection and name == "addons-after-nodes"
-        return Addons(name, self, addons, self.control_plane.name, ready, protect=protect).resources
+        subnets, of = self.network.pod_subnets, self.control_plane.name
+        return Addons(name, self, addons, of, ready, protect=protect, pod_subnets=subnets).resources
 
     def _declare_pod_roles(self) -> Mapping[str, pulumi.Input[str]]:
         """Declare the roles of workloads; return their ARNs by name."""
@@ -209,10 +213,9 @@ class Platform(Component):
     def _roles(self) -> dict[NodeGroupKind, NodeRole]:
         """Return one role for each kind of node group in the plan."""
         kinds = sorted({group.kind for group in self._plan.node_groups})
-        cluster, sessions, entries = self.control_plane.name, self._sessions_on_nodes, self._takes_access_entries
+        cluster, own, entries = self.control_plane.name, self._node_policies, self._takes_access_entries
         return {
-            kind: NodeRole(f"{kind}-nodes", self, cluster, kind, sessions, takes_access_entries=entries)
-            for kind in kinds
+            kind: NodeRole(f"{kind}-nodes", self, cluster, kind, own, takes_access_entries=entries) for kind in kinds
         }
 
     @property
@@ -305,7 +308,7 @@ class Platform(Component):
             security_group_id=self.control_plane.security_group_id,
             security_group_ids=self._security_groups if isinstance(plan.cluster, ExistingClusterPlan) else (),
             takes_access_entries=self._takes_access_entries,
-            sessions=self._sessions_on_nodes,
+            node_policies=self._node_policies,
             successor=release if karpenter.cordoned else None,
         )
         if karpenter.installed:

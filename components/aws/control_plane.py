@@ -43,12 +43,14 @@ class ControlPlane(Child):
         subnet_ids: Sequence[pulumi.Input[str]],
         key_arn: pulumi.Input[str],
         auto_mode: bool = False,
+        ipv6: bool = False,
     ) -> None:
         """Declare the cluster and what must exist before it.
 
-        ``key_arn`` encrypts the logs, and Secrets too where the plan names no other key. ``auto_mode`` turns all three
-        parts of EKS Auto Mode on (compute, block storage, load balancing), without EKS's own NodePools: with those,
-        EKS makes the access entry of the nodes' role itself, and ``general-purpose`` has amd64 nodes only.
+        ``key_arn`` encrypts the logs, and Secrets too where the plan names no other key. ``ipv6``: pods and Services
+        have IPv6 addresses. ``auto_mode`` turns all three parts of EKS Auto Mode on (compute, block storage, load
+        balancing), without EKS's own NodePools: with those, EKS makes the access entry of the nodes' role itself, and
+        ``general-purpose`` has amd64 nodes only.
         Source: EKS user guide, "Create a Node Pool for EKS Auto Mode", "Cluster without built-in node pools".
         """
         super().__init__(name, owner)
@@ -78,7 +80,8 @@ class ControlPlane(Child):
             endpoint_public_access=plan.endpoint.public,
             # The component rejects CIDR blocks for an endpoint that is not public.
             public_access_cidrs=sorted(plan.endpoint.public_cidrs) if plan.endpoint.public else None,
-            kubernetes_service_ip_address_range=plan.service_cidr,
+            ip_family="ipv6" if ipv6 else None,
+            kubernetes_service_ip_address_range=plan.service_cidr or None,
             enabled_cluster_log_types=sorted(set(plan.logging.types)),
             encryption_config_key_arn=own_key if plan.encryption.enabled else None,
             deletion_protection=plan.deletion_protection,
@@ -104,8 +107,9 @@ class ControlPlane(Child):
         self.security_group_id = made.apply(_security_group)
         self.issuer = made.apply(_issuer)
         authority: pulumi.Output[str] = made.apply(_certificate_authority)
-        self.facts = pulumi.Output.all(self.name, self.endpoint, authority).apply(
-            lambda known: ClusterFacts(known[0], known[1], known[2], plan.service_cidr)
+        services = made.apply(lambda it: it.kubernetes_network_config.service_ipv6_cidr) if ipv6 else plan.service_cidr
+        self.facts = pulumi.Output.all(self.name, self.endpoint, authority, services).apply(
+            lambda known: ClusterFacts(known[0], known[1], known[2], known[3])
         )
         self.register_outputs({"name": self.name, "version": self.version, "endpoint": self.endpoint})
 

@@ -39,7 +39,7 @@ class Endpoints(Child):
         ``subnet_ids`` are one private subnet per zone.
         """
         super().__init__(name, owner)
-        self._cidr, self._vpc_id = plan.cidr, vpc_id
+        self._cidrs, self._vpc_id = plan.cidrs, vpc_id
         self._subnet_ids, self._route_table_ids = subnet_ids, route_table_ids
         names = list_services(plan.endpoints)
         gateways = [service for service in names if service in _GATEWAYS]
@@ -65,7 +65,7 @@ class Endpoints(Child):
                     protocol="tcp",
                     from_port=HTTPS,
                     to_port=HTTPS,
-                    cidr_blocks=[self._cidr],
+                    cidr_blocks=list(self._cidrs),
                 )
             ],
             tags=self.tags("endpoints"),

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 
 import pulumi
 from pulumi_aws import eks, iam
@@ -12,10 +13,11 @@ from multiarch.nodes.model import NodeGroupKind
 from ..component import Child, Component
 from . import policies, roles
 
+_CNI_IPV4 = "AmazonEKS_CNI_Policy"
 # Source: EKS user guide, "Amazon EKS node IAM role"; the last one is for access to nodes, which have no SSH.
 MANAGED_POLICIES = (
     "AmazonEKSWorkerNodePolicy",
-    "AmazonEKS_CNI_Policy",
+    _CNI_IPV4,
     "AmazonEC2ContainerRegistryPullOnly",
     "AmazonSSMManagedInstanceCore",
 )
@@ -42,24 +44,25 @@ class NodeRole(Child):
         owner: Component,
         cluster_name: pulumi.Input[str],
         kind: NodeGroupKind | None,
-        sessions: pulumi.Output[str] | None = None,
+        own: Mapping[str, pulumi.Output[str]] = MappingProxyType({}),
         *,
         takes_access_entries: bool = True,
         with_profile: bool = False,
     ) -> None:
         """Declare the role and its policies, and access entry and instance profile where EKS does not create them.
 
-        ``kind`` is that of the groups, or None for nodes that Karpenter launches; ``sessions`` is the policy of
-        :func:`policies.node_sessions`; ``takes_access_entries``: the cluster's authentication mode has them;
-        ``with_profile``: Karpenter can't create one.
+        ``kind`` is that of the groups, or None for nodes that Karpenter launches; ``own`` are policies by name,
+        such as that of :func:`policies.node_sessions`; ``takes_access_entries``: the cluster's authentication mode has
+        them; ``with_profile``: Karpenter can't create one.
         """
         super().__init__(name, owner)
         which = f"in {kind} groups" if kind else "that Karpenter launches"
         trust = policies.assumed_by_service(pulumi.Output.concat("ec2.", self.account.dns_suffix), "Nodes")
         role = roles.declare_role(self, name, f"Nodes of {self.naming.cluster} {which}", trust)
-        ready = attach_node_policies(self, name, role, MANAGED_POLICIES)
-        if sessions:
-            ready += roles.give_inline(self, f"{name}-session-logs", role, sessions, "session-logs")
+        managed = [each for each in MANAGED_POLICIES if each != _CNI_IPV4 or policies.CNI_IPV6 not in own]
+        ready = attach_node_policies(self, name, role, managed)
+        for key, policy in own.items():
+            ready += roles.give_inline(self, f"{name}-{key}", role, policy, key)
         self.role_arn = pulumi.Output.from_input(role.arn)
         self.role_name = pulumi.Output.from_input(role.name)
         self.instance_profile = None

@@ -9,6 +9,8 @@ import pulumi
 from ..account import Account
 
 VERSION = "2012-10-17"
+SESSION_LOGS, CNI_IPV6 = "session-logs", "cni-ipv6"
+"""Names of policies of nodes' roles: :func:`node_sessions`, :func:`cni_ipv6`."""
 STS = "sts.amazonaws.com"
 """The audience of tokens that IAM roles are assumed with."""
 
@@ -160,6 +162,26 @@ def node_sessions(
     if key_arn:
         statements.append(allow("DecryptSessions", "kms:Decrypt", key_arn))
     return document(statements) if statements else None
+
+
+def cni_ipv6(account: Account) -> pulumi.Output[str]:
+    """Return what the VPC CNI needs on a node to give pods IPv6 addresses; AWS has no managed policy for it.
+
+    Source: EKS user guide, "Create IAM policy for clusters that use the IPv6 family".
+    """
+    reads = ["ec2:DescribeInstances", "ec2:DescribeInstanceTypes", "ec2:DescribeNetworkInterfaces", "ec2:DescribeTags"]
+    interfaces = pulumi.Output.concat("arn:", account.partition, ":ec2:*:*:network-interface/*")
+    return document(
+        [
+            allow("Addresses", ["ec2:AssignIpv6Addresses", *reads]),
+            allow("TagInterfaces", "ec2:CreateTags", interfaces),
+        ]
+    )
+
+
+def list_cni_policies(account: Account, *, ipv6: bool) -> dict[str, pulumi.Output[str]]:
+    """Return the policies of nodes' roles that follow from the addresses of pods, by name."""
+    return {CNI_IPV6: cni_ipv6(account)} if ipv6 else {}
 
 
 def assumed_by_flow_logs(account: Account) -> pulumi.Output[str]:

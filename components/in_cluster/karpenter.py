@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import pulumi
@@ -32,9 +32,9 @@ class KarpenterArgs:
     """``controller_group`` is the EKS name of the managed node group that the controller runs on.
 
     ``controller_taints`` are the taints that the controller must tolerate: the group's, and the one of arm64 nodes.
-    ``sessions`` is the policy for sessions on nodes. ``subnet_ids`` replace the subnets of the plan. ``successor`` is
-    the autoscaler that replaces Karpenter, or None. With ``security_group_ids`` nothing of the cluster is tagged:
-    Karpenter finds the groups by their IDs.
+    ``node_policies`` are policies of the nodes' role, by name. ``subnet_ids`` replace the subnets of the plan.
+    ``successor`` is the autoscaler that replaces Karpenter, or None. With ``security_group_ids`` nothing of the cluster
+    is tagged: Karpenter finds the groups by their IDs.
     """
 
     plan: KarpenterPlan
@@ -43,7 +43,7 @@ class KarpenterArgs:
     security_group_id: pulumi.Input[str]
     security_group_ids: Sequence[pulumi.Input[str]] = ()
     takes_access_entries: bool = True
-    sessions: pulumi.Output[str] | None = None
+    node_policies: Mapping[str, pulumi.Output[str]] = field(default_factory=dict)
     successor: pulumi.Input[pulumi.Resource] | None = None
     subnet_ids: pulumi.Input[Sequence[pulumi.Input[str]]] | None = None
 
@@ -67,7 +67,7 @@ class Karpenter(ChildInCluster):
             self,
             cluster.cluster_name,
             None,
-            args.sessions,
+            args.node_policies,
             takes_access_entries=entries,
             with_profile=isolated,
         )
@@ -109,6 +109,8 @@ class Karpenter(ChildInCluster):
             {"key": labels.EKS_NODE_GROUP, "operator": "In", "values": [args.controller_group]},
         ]
         spread = {"maxSkew": 1, "whenUnsatisfiable": "ScheduleAnyway"}
+        # With custom networking no pod is on the primary interface, which Karpenter would count.
+        reserved = {"reservedENIs": "1"} if args.plan.node_class.custom_networking else {}
         return {
             "settings": {
                 "clusterName": self.naming.cluster,
@@ -116,6 +118,7 @@ class Karpenter(ChildInCluster):
                 "eksControlPlane": True,
                 **({"isolatedVPC": True} if args.plan.isolated else {}),
                 "featureGates": {"spotToSpotConsolidation": args.plan.spot_to_spot},
+                **reserved,
             },
             "serviceAccount": {"create": True, "name": SERVICE_ACCOUNT},
             "replicas": 2,

@@ -590,6 +590,12 @@ class ControllerClusterSettings(TypedDict):
     """
     prefixDelegation: NotRequired[bool]
     """Whether the VPC CNI gives nodes /28 prefixes instead of single addresses. Default: false."""
+    customNetworking: NotRequired[bool]
+    """Whether pods have subnets of their own (AWS_VPC_K8S_CNI_CUSTOM_NETWORK_CFG); nodes then take fewer pods.
+    Default: false.
+    """
+    ipFamily: NotRequired[str]
+    """The addresses of pods and Services. One of ipv4, ipv6. Default: ipv4."""
     kubeconfig: pulumi.Input[str]
     """A kubeconfig with which Pulumi reaches the Kubernetes API."""
 
@@ -617,9 +623,13 @@ class ExistingClusterSettings(TypedDict):
     API, API_AND_CONFIG_MAP, CONFIG_MAP.
     """
     ipFamily: NotRequired[str]
-    """The addresses of pods and Services. Only ipv4 is supported. One of ipv4, ipv6."""
+    """The addresses of pods and Services. One of ipv4, ipv6."""
     prefixDelegation: NotRequired[bool]
     """Whether the VPC CNI gives nodes /28 prefixes instead of single addresses. Default: false."""
+    customNetworking: NotRequired[bool]
+    """Whether pods have subnets of their own (AWS_VPC_K8S_CNI_CUSTOM_NETWORK_CFG); nodes then take fewer pods.
+    Default: false.
+    """
     podIdentityAgent: NotRequired[bool]
     """Whether the Pod Identity agent is installed. Pods that need an IAM role get it through the agent. Default:
     false.
@@ -723,6 +733,12 @@ class KarpenterClusterSettings(TypedDict):
     """
     prefixDelegation: NotRequired[bool]
     """Whether the VPC CNI gives nodes /28 prefixes instead of single addresses. Default: false."""
+    customNetworking: NotRequired[bool]
+    """Whether pods have subnets of their own (AWS_VPC_K8S_CNI_CUSTOM_NETWORK_CFG); nodes then take fewer pods.
+    Default: false.
+    """
+    ipFamily: NotRequired[str]
+    """The addresses of pods and Services. One of ipv4, ipv6. Default: ipv4."""
     kubeconfig: pulumi.Input[str]
     """A kubeconfig with which Pulumi reaches the Kubernetes API."""
     securityGroupId: pulumi.Input[str]
@@ -881,6 +897,10 @@ class NetworkSettings(TypedDict):
     """A new VPC (`cidr`, `zones`, `nat`, `endpoints`, `flowLogs`) or an existing one (`vpcId`)."""
     cidr: NotRequired[str]
     """IPv4 CIDR block of the new VPC, between /16 and /22. Default: 10.0.0.0/16."""
+    podCidr: NotRequired[str]
+    """A secondary IPv4 CIDR block of the new VPC, between /16 and /25, for pods alone: nodes stay in `cidr` (custom
+    networking of the VPC CNI). A node then takes fewer pods. Default: pods have addresses of `cidr`.
+    """
     zones: NotRequired[Any]
     """How many availability zones (2 to 6), or their names. Default: 2. EKS needs two."""
     nat: NotRequired[str]
@@ -894,8 +914,8 @@ class NetworkSettings(TypedDict):
     flowLogs: NotRequired[FlowLogsSettings]
     """Log the traffic of the new VPC, for example `{traffic: REJECT}`. Default: no flow logs."""
     vpcId: NotRequired[str]
-    """An existing VPC. Then `privateSubnets` or `privateSubnetIds` is needed too, and cidr, zones, nat, endpoints and
-    flowLogs are not allowed.
+    """An existing VPC. Then `privateSubnets` or `privateSubnetIds` is needed too, and cidr, podCidr, zones, nat,
+    endpoints and flowLogs are not allowed.
     """
     privateSubnets: NotRequired[dict[str, list[str]]]
     """The existing subnets that nodes and the control plane's network interfaces use: lists of IDs by zone, two zones
@@ -905,6 +925,15 @@ class NetworkSettings(TypedDict):
     """The same as a list of IDs. The zones then have no names here."""
     controlPlaneSubnetIds: NotRequired[list[str]]
     """Subnets for the control plane's network interfaces alone, in two zones at least. Default: those of nodes."""
+    podSubnets: NotRequired[dict[str, str]]
+    """Existing subnets for pods alone, one for each zone of `privateSubnets` (custom networking of the VPC CNI).
+    Default: pods have addresses of their node's subnet.
+    """
+    ipFamily: NotRequired[str]
+    """The addresses of pods and Services. With ipv6 pods take none of `cidr`; a new VPC gets an IPv6 CIDR block of
+    Amazon's, and subnets of an existing one need theirs. It stays for the cluster's life. Default: ipv4. One of
+    ipv4, ipv6.
+    """
     serviceCidr: NotRequired[str]
     """IPv4 CIDR block of Kubernetes Services, /12 to /24 of a private CIDR block, apart from the VPC's. Default:
     172.20.0.0/16.
@@ -1035,12 +1064,18 @@ class NodesClusterSettings(TypedDict):
     """
     prefixDelegation: NotRequired[bool]
     """Whether the VPC CNI gives nodes /28 prefixes instead of single addresses. Default: false."""
+    customNetworking: NotRequired[bool]
+    """Whether pods have subnets of their own (AWS_VPC_K8S_CNI_CUSTOM_NETWORK_CFG); nodes then take fewer pods.
+    Default: false.
+    """
+    ipFamily: NotRequired[str]
+    """The addresses of pods and Services. One of ipv4, ipv6. Default: ipv4."""
     endpoint: pulumi.Input[str]
     """The URL of the Kubernetes API server."""
     certificateAuthority: pulumi.Input[str]
     """The cluster's certificate authority, PEM in base64."""
     serviceCidr: pulumi.Input[str]
-    """The IPv4 CIDR block of Kubernetes Services, such as 172.20.0.0/16."""
+    """The CIDR block of Kubernetes Services, such as 172.20.0.0/16."""
     securityGroupId: pulumi.Input[str]
     """The security group that EKS made for the cluster."""
 

@@ -70,12 +70,13 @@ def plan_karpenter(
             ami_alias=alias,
             disk_size=settings.disk_size,
             imds_hop_limit=settings.imds_hop_limit,
-            max_pods=_max_pods(pools) if context.prefix_delegation else None,
+            max_pods=_max_pods(pools, context) if context.prefix_delegation else None,
             subnet_ids=context.subnet_ids,
             role=settings.node_role or "",
             kubelet=kubelet,
             registry_mirrors=context.registry_mirrors,
             instance_store=settings.instance_store_policy is not None,
+            custom_networking=context.custom_networking,
         ),
         pools=pools,
         service_monitor=settings.service_monitor,
@@ -99,13 +100,15 @@ def _check_kubelet_room(
             check_room({name: max(node[name] for node in nodes) for name in _RESERVED}, (*PATH, "kubelet"), report)
 
 
-def _max_pods(pools: Sequence[NodePoolPlan]) -> int:
+def _max_pods(pools: Sequence[NodePoolPlan], context: ClusterContext) -> int:
     """Return the max pods of all nodes, with prefix delegation: no more than the smallest type has addresses for.
 
     Karpenter does not know about prefix delegation and would count single addresses; its node class has one number.
     """
     types = {each for pool in pools for each in pool.instance_types}
-    return min([POD_CEILING_SMALL, *(compute_max_pods(each, prefix_delegation=True) for each in types)])
+    custom = context.custom_networking
+    found = (compute_max_pods(each, prefix_delegation=True, custom_networking=custom) for each in types)
+    return min([POD_CEILING_SMALL, *found])
 
 
 def get_queue_name(cluster: str) -> str:

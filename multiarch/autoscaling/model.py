@@ -165,7 +165,7 @@ class NodeClassPlan:
     Of EKS Auto Mode's NodeClass AWS chooses the alias, which is empty here.
 
     ``subnet_ids`` are those of an existing network; without them, subnets are found by the stack's tag. ``role`` is the
-    name of the nodes' role, empty where the stack makes one.
+    name of the nodes' role, empty where the stack makes one. ``custom_networking``: pods have subnets of their own.
     """
 
     name: str
@@ -179,6 +179,7 @@ class NodeClassPlan:
     kubelet: KubeletPlan = NO_SETTINGS
     registry_mirrors: Mirrors = ()
     instance_store: bool = False
+    custom_networking: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,6 +22,7 @@ class ClusterContext:
     does not set it. ``subnet_ids`` are the private subnets of an existing network, empty for a new one. ``tags`` are
     the stack's, those that the plan adds included. ``existing``: the cluster was there before the stack.
     ``node_class`` is the name of Karpenter's EC2NodeClass. ``isolated``: the network has VPC endpoints only.
+    ``custom_networking``: pods have subnets of their own. ``ipv6``: pods have IPv6 addresses, of a prefix of each node.
     """
 
     name: str
@@ -29,6 +30,8 @@ class ClusterContext:
     ami_family: AmiFamily
     arm64_taint: Taint | None
     prefix_delegation: bool
+    custom_networking: bool = False
+    ipv6: bool = False
     zones: tuple[str, ...] = ()
     region: str | None = None
     subnet_ids: tuple[str, ...] = ()

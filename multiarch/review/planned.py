@@ -33,7 +33,7 @@ from multiarch.stack.model import (
 from multiarch.stack.roles import OF_NODES, list_roles
 
 CLUSTER, RELEASE, ADD_ON = "aws:eks/cluster:Cluster", "kubernetes:helm.sh/v3:Release", "aws:eks/addon:Addon"
-VPC = "aws:ec2/vpc:Vpc"
+VPC, POD_CIDR = "aws:ec2/vpc:Vpc", "aws:ec2/vpcIpv4CidrBlockAssociation:VpcIpv4CidrBlockAssociation"
 _LOG_GROUP = "aws:cloudwatch/logGroup:LogGroup"
 _ATTACHMENT = "aws:iam/rolePolicyAttachment:RolePolicyAttachment"
 _PLANNED, _OWN = "planned:", "of this stack"
@@ -142,7 +142,9 @@ def _list_control_plane(plan: Plan) -> Iterator[_Row]:
         "deletionProtection": cluster.deletion_protection,
         "roleArn": plan.iam.roles.get("cluster", f"{_OWN}, with the path {plan.iam.path}"),
         "enabledClusterLogTypes": sorted(cluster.logging.types),
-        "kubernetesNetworkConfig": {"serviceIpv4Cidr": cluster.service_cidr},
+        "kubernetesNetworkConfig": {"serviceIpv4Cidr": cluster.service_cidr}
+        if cluster.service_cidr
+        else {"ipFamily": "ipv6"},
         **upgrades,
         **cluster.later_inputs,
         "vpcConfig": {
@@ -227,7 +229,9 @@ def _list_network(plan: Plan) -> Iterator[_Row]:
     if not isinstance(network, NewNetwork):
         return
     yield VPC, "vpc", {"cidrBlock": network.cidr}
-    for subnet in network.subnets:
+    if network.pod_cidr:
+        yield POD_CIDR, "pods", {"cidrBlock": network.pod_cidr}
+    for subnet in (*network.subnets, *network.pod_subnets):
         zone = network.zones[subnet.zone] if network.zones else UNKNOWN
         yield "aws:ec2/subnet:Subnet", subnet.name, {"cidrBlock": subnet.cidr, "availabilityZone": zone}
     for index in range({"none": 0, "single": 1}.get(network.nat, network.zone_count)):

@@ -242,7 +242,7 @@ def check_subnets(sources: StackSources) -> Iterator[CheckResult]:
     if isinstance(plan.network, NewNetwork) or isinstance(plan.cluster, ExistingClusterPlan):
         return
     # A filter, because an ID that does not exist is an error otherwise.
-    by = [{"Name": "subnet-id", "Values": [*plan.network.private_subnet_ids, *plan.network.control_plane_subnet_ids]}]
+    by = [{"Name": "subnet-id", "Values": list(plan.network.every_subnet_id)}]
     rows = sources.clients("ec2").describe_subnets(Filters=by)["Subnets"]
     yield from account.judge_subnets(plan.network, {row["SubnetId"]: row for row in rows})
 

@@ -128,6 +128,7 @@ def _existing(plan: Plan, cluster: ExistingClusterPlan) -> Iterator[Row]:
     entries = "access entries" if cluster.takes_access_entries else "lines in aws-auth"
     yield "cluster.authenticationMode", f"{cluster.authentication_mode}: nodes join by {entries}"
     yield "cluster.prefixDelegation", cluster.prefix_delegation
+    yield "cluster.customNetworking", cluster.custom_networking
     yield "cluster.podIdentityAgent", cluster.pod_identity_agent
     yield "arm64Taint", plan.arm64_taint or "none"
 
@@ -138,7 +139,8 @@ def _new(plan: Plan) -> Iterator[Row]:
     yield _region(plan)
     yield "kubernetesVersion", cluster.version
     yield from _network(plan)
-    yield "network.serviceCidr", cluster.service_cidr
+    yield "network.ipFamily", "ipv6" if plan.network.ipv6 else "ipv4"
+    yield "network.serviceCidr", cluster.service_cidr or "chosen by EKS"
     endpoint, encryption, logs = cluster.endpoint, cluster.encryption, cluster.logging
     reachable = [f"public from {', '.join(sorted(endpoint.public_cidrs))}"] if endpoint.public else []
     private = "private" if endpoint.public else "private: every preview, update and destroy must reach it"
@@ -228,10 +230,19 @@ def _network(plan: Plan) -> Iterator[Row]:
             yield "network.privateSubnetIds", network.private_subnet_ids
         if network.control_plane_subnet_ids:
             yield "network.controlPlaneSubnetIds", network.control_plane_subnet_ids
+        for zone, subnet in network.pod_subnets:
+            yield f"network.podSubnets.{zone}", subnet
         return
     yield "network.cidr", network.cidr
+    if network.pod_cidr:
+        yield "network.podCidr", network.pod_cidr
     yield "network.zones", network.zones or f"the region's first {network.zone_count}"
-    yield "subnets", [f"{each.name} {each.cidr}" for each in network.subnets], _SUBNETS_RULE, " "
+    yield (
+        "subnets",
+        [f"{each.name} {each.cidr}" for each in (*network.subnets, *network.pod_subnets)],
+        _SUBNETS_RULE,
+        " ",
+    )
     yield "network.nat", network.nat
     yield "network.endpoints", network.endpoints or "none"
     logs = network.flow_logs

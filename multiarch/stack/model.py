@@ -64,7 +64,9 @@ def list_services(endpoints: Iterable[str]) -> list[str]:
 class NewNetwork:
     """A VPC that the stack makes. ``zones`` holds names, or is empty: then the region's first ``zone_count`` are taken.
 
-    ``endpoints`` are short service names as in :func:`list_services`, sorted.
+    ``endpoints`` are short service names as in :func:`list_services`, sorted. ``pod_subnets``, one for each zone in
+    ``pod_cidr``, are for pods alone; without them pods are in the nodes' subnets. ``ipv6``: pods and Services have IPv6
+    addresses.
     """
 
     cidr: str
@@ -74,6 +76,14 @@ class NewNetwork:
     nat: Nat
     endpoints: tuple[str, ...]
     flow_logs: FlowLogs | None = None
+    pod_cidr: str | None = None
+    pod_subnets: tuple[SubnetPlan, ...] = ()
+    ipv6: bool = False
+
+    @property
+    def cidrs(self) -> tuple[str, ...]:
+        """The CIDR blocks of the VPC."""
+        return (self.cidr, self.pod_cidr) if self.pod_cidr else (self.cidr,)
 
     @property
     def interface_endpoints(self) -> int:
@@ -87,13 +97,21 @@ class ExistingNetwork:
 
     ``subnets_by_zone`` are IDs by the name of their zone, empty where the stack names no zones. ``vpc_id`` is empty
     where the VPC follows from an existing cluster. ``control_plane_subnet_ids`` are empty where the control plane uses
-    the subnets of nodes.
+    the subnets of nodes. ``pod_subnets`` are for pods alone, one for each zone: zone and ID. ``ipv6``: pods and
+    Services have IPv6 addresses.
     """
 
     vpc_id: str
     private_subnet_ids: tuple[str, ...]
     subnets_by_zone: tuple[tuple[str, tuple[str, ...]], ...] = ()
     control_plane_subnet_ids: tuple[str, ...] = ()
+    pod_subnets: tuple[tuple[str, str], ...] = ()
+    ipv6: bool = False
+
+    @property
+    def every_subnet_id(self) -> tuple[str, ...]:
+        """The IDs of all subnets that it names."""
+        return (*self.private_subnet_ids, *self.control_plane_subnet_ids, *(each for _, each in self.pod_subnets))
 
     @property
     def zones(self) -> tuple[str, ...]:
@@ -115,7 +133,8 @@ class ExistingNetwork:
 class ClusterPlan:
     """The control plane. An encryption without a key of its own takes one that is created for the stack.
 
-    ``upgrade_policy`` and ``tier`` are EKS's words; None is not sent, so that EKS's setting stays.
+    ``service_cidr`` is empty with IPv6, where EKS chooses it. ``upgrade_policy`` and ``tier`` are EKS's words; None is
+    not sent, so that EKS's setting stays.
     """
 
     name: str
@@ -158,6 +177,7 @@ class ExistingClusterPlan:
     authentication_mode: str
     pod_identity_agent: bool
     prefix_delegation: bool
+    custom_networking: bool = False
     security_groups: tuple[str, ...] = ()
 
     @property

@@ -54,12 +54,17 @@ def make_plan(stack: Stack, *, today: date, pinning: bool = False) -> Plan:
     taint = None if spec.arm64_taint == "none" else read_taint(spec.arm64_taint, ("arm64Taint",), report)
     control_plane, network = _plan_cluster(stack, report)
     existing = control_plane if isinstance(control_plane, ExistingClusterPlan) else None
+    custom_networking, ipv6 = (bool(network.pod_subnets), network.ipv6) if network else (False, False)
+    # With IPv6 the VPC CNI always gives nodes prefixes.
+    prefixes = ipv6 or (existing.prefix_delegation if existing else spec.addons.prefix_delegation)
     context = ClusterContext(
         name=control_plane.name,
         version=spec.kubernetes_version,
         ami_family=AmiFamily(spec.ami_family),
         arm64_taint=taint,
-        prefix_delegation=existing.prefix_delegation if existing else spec.addons.prefix_delegation,
+        prefix_delegation=prefixes,
+        ipv6=ipv6,
+        custom_networking=existing.custom_networking if existing else custom_networking,
         zones=network.zones if network else (),
         region=stack.region,
         subnet_ids=network.private_subnet_ids if isinstance(network, ExistingNetwork) else (),
@@ -98,7 +103,7 @@ def make_plan(stack: Stack, *, today: date, pinning: bool = False) -> Plan:
         report_aws_auth(existing, groups, autoscaling, report)
     else:
         _check_new_cluster(spec, groups, report)
-    addons = () if existing else _plan_addons(stack, taint, report, has_groups=bool(specs), pinning=pinning)
+    addons = () if existing else _plan_addons(stack, context, report, has_groups=bool(specs), pinning=pinning)
     storage_class = existing is None and reach.choose_storage_class(spec, report)
     termination_handler = draining.choose_termination_handler(spec, specs, report)
     webhook = _webhook(spec, taint, groups, autoscaling, report)
@@ -163,10 +168,11 @@ def _plan_cluster(
 
 
 def _plan_addons(
-    stack: Stack, taint: Taint | None, report: ProblemReport, *, has_groups: bool, pinning: bool
+    stack: Stack, context: ClusterContext, report: ProblemReport, *, has_groups: bool, pinning: bool
 ) -> tuple[AddonPlan, ...]:
     """Plan the add-ons; nodes of EKS Auto Mode do without those that have a key of their own."""
-    own = plan_addons(stack.spec.addons, taint, report) if has_groups else ()
+    taint, custom = context.arm64_taint, context.custom_networking
+    own = plan_addons(stack.spec.addons, taint, report, custom_networking=custom) if has_groups else ()
     if not stack.spec.addons.extra:
         return own
     from multiarch.stack.extra_addons import plan_extra_addons  # noqa: PLC0415  (only the stacks that have some load it)
@@ -244,6 +250,7 @@ def _check_stack(
 def _check_new_cluster(spec: StackSpec, groups: tuple[NodeGroupPlan, ...], report: ProblemReport) -> None:
     """Check the keys that an existing cluster does not take."""
     production.check_zones(spec, report)
+    autoscalers.check_custom_networking(spec, report)
     access.check_access(spec.access, report)
     access.check_api_endpoint(spec.api_endpoint, report)
     cluster.check_encryption(spec, report)

@@ -41,9 +41,16 @@ def list_roles(plan: Plan) -> Iterator[str]:
         yield REBALANCE
 
 
-def check_roles(plan: Plan, report: ProblemReport) -> None:
-    """Report existing roles without a place in the stack, roles that nodes can't share, and paths that keep nodes out.
+def format_role_prefix(cluster: str, name: str) -> str:
+    """Return how the name of a role begins that a stack makes: at most 38 characters, before AWS's suffix."""
+    name = name[:32]
+    return f"{cluster[: 36 - len(name)]}-{name}-"
 
+
+def check_roles(plan: Plan, report: ProblemReport) -> None:
+    """Report existing roles without a place in the stack, the stack's own, those that nodes can't share, and paths.
+
+    For a role that it managed before, the engine gives up the role and deletes the attachments of policies.
     EKS makes and deletes the access entry of managed groups' roles itself, and an entry is one per role.
     ``aws-auth`` has ARNs without path, and EKS writes those of managed groups with it.
     Sources: EKS user guide, "Troubleshooting IAM", "aws-auth ConfigMap does not grant access to the cluster";
@@ -54,6 +61,8 @@ def check_roles(plan: Plan, report: ProblemReport) -> None:
         path: KeyPath = ("iam", "roles", name)
         if name not in names:
             report("role-name", path, f"the stack has no role {name}.", hint=f"Its roles: {', '.join(sorted(names))}.")
+        elif arn.rpartition("/")[2].startswith(format_role_prefix(plan.cluster.name, name)):
+            report("role-own", path, f"{arn} is a role that the stack makes: the update would detach its policies.")
         elif name.endswith(OF_NODES) and arn in seen:
             report("role-shared", path, f"{arn} is the role of {seen[arn]} too.")
         elif name.endswith(OF_NODES):

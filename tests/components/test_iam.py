@@ -8,8 +8,7 @@ from typing import Any
 import pytest
 
 from components.iam.access import format_aws_auth
-from multiarch.doctor.existing import format_cluster_role_prefix
-from multiarch.stack.roles import list_roles
+from multiarch.stack.roles import format_role_prefix, list_roles
 from tests.components import declared
 from tests.components.declared import World, world
 from tests.stack.words import AUTO_MODE, merged
@@ -100,9 +99,14 @@ def test_existing_roles_are_used_and_left_as_they_are() -> None:
 
 
 @pytest.mark.parametrize("name", ["shop", "s" * 60])
-def test_doctor_knows_the_cluster_s_own_role_by_its_name(name: str) -> None:
-    found = world({"clusterName": name})
-    assert found.inputs(declared.ROLE, "cluster")["namePrefix"] == format_cluster_role_prefix(name)
+def test_a_stack_s_own_roles_are_known_by_their_names(name: str) -> None:
+    addons = {
+        "addons": {
+            "extra": {"amazon-cloudwatch-observability-x": {**EXTRA_ADDON, "serviceAccount": "a", "namespace": "a"}}
+        }
+    }
+    for role in world(merged({"clusterName": name}, addons)).all(declared.ROLE):
+        assert role.inputs["namePrefix"] == format_role_prefix(name, role.name)
 
 
 def test_aws_auth_has_roles_without_their_path() -> None:

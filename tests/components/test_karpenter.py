@@ -9,6 +9,7 @@ from typing import Any
 
 from components.rendering.recording import Recorded
 from multiarch.autoscaling.model import Autoscaler
+from multiarch.simulate.shapes import build_pool_shape
 from tests.components import autoscaled, declared
 from tests.components.declared import World, goes_before
 
@@ -55,6 +56,18 @@ def test_spot_nodes_are_replaced_by_cheaper_ones_where_the_plan_says_so(with_kar
     wanted = replace(autoscaled.KARPENTER, spot_to_spot=True)
     found = autoscaled.world(replace(autoscaled.autoscaling(karpenter=True), karpenter=wanted))
     assert values(found)["settings"]["featureGates"] == {"spotToSpotConsolidation": True}
+
+
+def test_the_primary_interface_is_not_counted_where_pods_have_subnets_of_their_own(with_karpenter: World) -> None:
+    assert "reservedENIs" not in values(with_karpenter)["settings"]
+    node_class = replace(autoscaled.KARPENTER.node_class, custom_networking=True)
+    wanted = replace(autoscaled.KARPENTER, node_class=node_class)
+    found = autoscaled.world(replace(autoscaled.autoscaling(karpenter=True), karpenter=wanted))
+    assert values(found)["settings"]["reservedENIs"] == "1"
+    pool = wanted.pools[0]
+    classes = (autoscaled.KARPENTER.node_class, node_class)
+    shapes = [build_pool_shape(pool, each, pool.instance_types[0], ()) for each in classes]
+    assert shapes[0].max_pods - shapes[1].max_pods == pool.instance_types[0].ipv4_per_eni - 1
 
 
 def test_six_policies_are_kept_apart_and_each_fits_iams_limit(with_karpenter: World) -> None:

@@ -94,6 +94,9 @@ def test_karpenter_that_makes_no_instance_profiles_gets_one_of_the_stack(
     assert (made["nodeRole"], made.get("isolatedVPC")) == ("nodes", isolated)
 
 
-def test_prefix_delegation_is_that_of_the_daemon_set() -> None:
-    """Set by hand, it is not in the add-on's configuration."""
-    assert write(cluster(group(), inside=InCluster("here", prefix_delegation=True)))["cluster"]["prefixDelegation"]
+def test_prefix_delegation_and_custom_networking_are_those_of_the_daemon_set() -> None:
+    """Set by hand, they are not in the add-on's configuration."""
+    inside = InCluster("here", prefix_delegation=True, custom_networking=True)
+    made = write(cluster(group(), inside=inside))["cluster"]
+    assert (made["prefixDelegation"], made["customNetworking"]) == (True, True)
+    assert "customNetworking" not in write(cluster(group()))["cluster"]

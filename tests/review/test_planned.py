@@ -63,6 +63,7 @@ CASES: Mapping[str, tuple[Mapping[str, Any], Mapping[str, Risk]]] = {
     "clusterName": ({"clusterName": "other"}, {"replace-stateful": HIGH}),
     "network.cidr": ({"network": {"cidr": "10.2.0.0/16"}}, {"replace-stateful": HIGH, "replace-running": MEDIUM}),
     "network.serviceCidr": ({"network": {"serviceCidr": "172.30.0.0/16"}}, {"replace-stateful": HIGH}),
+    "network.ipFamily": ({"network": {"ipFamily": "ipv6"}}, {"replace-stateful": HIGH}),
     "iam.permissionsBoundary": ({"iam": {"permissionsBoundary": None}}, {"widen-iam": HIGH}),
     "iam.path": ({"iam": {"path": "/other/"}}, {"replace-stateful": HIGH, "roll-nodes": MEDIUM}),
     "iam.nodePolicies": (
@@ -238,6 +239,12 @@ def test_another_cluster_and_other_pins_replace_nodes(change: dict[str, Any], ri
     assert [each.subject for each in found] == ["node group web", "node group web-arm"]
     for each in found:
         assert (each.level, says in " ".join((each.text, *each.details))) == (risk, True)
+
+
+def test_another_cidr_block_of_pods_replaces_subnets_that_are_in_use() -> None:
+    old, new = (version({"network": {"podCidr": each}}) for each in ("100.64.0.0/16", "100.65.0.0/16"))
+    found = [each.finding.subject for each in reviewed(old, new).entries if each.finding.rule.name == "replace-running"]
+    assert [subject for subject in found if "pods-" in subject] == ["subnet pods-0", "subnet pods-1"]
 
 
 @pytest.mark.parametrize("key", CASES)

@@ -10,6 +10,7 @@ import pytest
 from multiarch.errors import StackError
 from multiarch.rules import Severity
 from multiarch.stack.plan import make_plan
+from tests.stack.test_network import BY_ZONE
 from tests.stack.words import TODAY, merged, plan, problems, stack
 
 ERROR, WARNING = Severity.ERROR, Severity.WARNING
@@ -88,6 +89,8 @@ CASES: list[tuple[str, dict[str, Any], str, str, Severity]] = [
      "the tags lack data-class,", ERROR),
     ("role-name", {"iam": {"roles": {"karpenter": ROLE}}}, "iam.roles.karpenter", "the stack has no role karpenter",
      ERROR),
+    ("role-own", {"iam": {"roles": {"managed-nodes": f"{ROLE}/shop-dev-managed-nodes-2026"}}},
+     "iam.roles.managed-nodes", "detach", ERROR),
     ("role-shared",
      {"nodeGroups": {"own": {"instanceTypes": ["m7i.large"], "kind": "self-managed"}},
       "iam": {"roles": {"managed-nodes": ROLE, "self-managed-nodes": ROLE}}},
@@ -164,6 +167,33 @@ CASES: list[tuple[str, dict[str, Any], str, str, Severity]] = [
     ("no-node-groups", {"nodeGroups": {"web": None, "web-arm": None}}, "nodeGroups", "Add one", ERROR),
     ("overlapping-cidrs", {"network": {"cidr": "172.20.0.0/16"}}, "network.cidr", "172.20.0.0/16", ERROR),
     ("overlapping-cidrs", {"network": {"serviceCidr": "10.0.128.0/20"}}, "network.serviceCidr", "10.0.0.0/16", ERROR),
+    ("overlapping-cidrs", {"network": {"podCidr": "10.0.128.0/20"}}, "network.podCidr", "10.0.0.0/16", ERROR),
+    ("overlapping-cidrs", {"network": {"cidr": "172.16.0.0/16", "podCidr": "172.20.0.0/16"}}, "network.cidr",
+     "172.20.0.0/16", ERROR),
+    ("cidr-size", {"network": {"podCidr": "100.64.0.0/26"}}, "network.podCidr", "/16 to /25", ERROR),
+    ("secondary-cidr", {"network": {"podCidr": "172.16.0.0/16"}}, "network.podCidr", "100.64.0.0/16", ERROR),
+    ("secondary-cidr", {"network": {"cidr": "10.1.0.0/16", "podCidr": "10.0.0.0/17"}}, "network.podCidr",
+     "AWS does not associate 10.0.0.0/17 with a VPC whose CIDR block is 10.1.0.0/16", ERROR),
+    ("ipv6", {"network": {"podCidr": "100.64.0.0/16", "ipFamily": "ipv6"}}, "network.podCidr", "Omit podCidr", ERROR),
+    ("ipv6", {"network": {"serviceCidr": "172.30.0.0/16", "ipFamily": "ipv6"}}, "network.serviceCidr", "IPv4", ERROR),
+    ("ipv6", web(instanceTypes=["m4.large"]) | {"network": {"ipFamily": "ipv6"}}, "nodeGroups.web.instanceTypes",
+     "m4.large can't have IPv6 prefixes", ERROR),
+    ("ipv6",
+     {"network": {"ipFamily": "ipv6"}, "nodeGroups": {"web": {"minSize": 2}},
+      "autoscaling": {"use": "karpenter", "karpenter": {"nodePools": {"old": {"families": ["m4"]}}}}},
+     "autoscaling.karpenter.nodePools.old", "m4.16xlarge", ERROR),
+    ("custom-networking", {"network": {"podCidr": "100.64.0.0/16"}, "addons": {"vpcCni": {"enabled": False}}},
+     "network.podCidr", "addons.vpcCni is off", ERROR),
+    ("custom-networking", {"network": {"podCidr": "100.64.0.0/16"}, "autoscaling": {"use": "auto-mode"}},
+     "network.podCidr", "EKS Auto Mode is used", ERROR),
+    ("pod-subnets", {"network": {**BY_ZONE, "podSubnets": {"eu-west-1a": "subnet-00000008"}}}, "network.podSubnets",
+     "eu-west-1b must be in both", ERROR),
+    ("pod-subnets",
+     {"network": {**BY_ZONE, "podSubnets": {"eu-west-1a": "subnet-00000001", "eu-west-1b": "subnet-00000009"}}},
+     "network.podSubnets.eu-west-1a", "a subnet of nodes", ERROR),
+    ("pod-subnets",
+     {"network": {"vpcId": BY_ZONE["vpcId"], "privateSubnetIds": ["subnet-00000001", "subnet-00000002"],
+                  "podSubnets": {"eu-west-1a": "subnet-00000008"}}}, "network.podSubnets", "needs the zones", ERROR),
     ("subnets-too-small", {"network": {"cidr": "10.0.0.0/22"}, "nodeGroups": {"web": {"maxSize": 40}}},
      "network.cidr", "maxSize", ERROR),
     ("cidr", {"network": {"cidr": "10.0.0.1/16"}}, "network.cidr", "10.0.0.0/16", ERROR),

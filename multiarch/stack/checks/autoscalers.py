@@ -76,6 +76,14 @@ def check_auto_mode(spec: StackSpec, origin: Origin, report: ProblemReport) -> N
         report("auto-mode-session", ("session",), "no effect: nodes of EKS Auto Mode allow neither SSM nor SSH.")
 
 
+def check_custom_networking(spec: StackSpec, report: ProblemReport) -> None:
+    """Report subnets for pods that no VPC CNI would use: nodes of EKS Auto Mode have their own, with other settings."""
+    key = "podCidr" if spec.network.pod_cidr else "podSubnets" if spec.network.pod_subnets else ""
+    if key and (spec.autoscaling.use == "auto-mode" or not spec.addons["vpc-cni"].enabled):
+        cause = "EKS Auto Mode is used" if spec.autoscaling.use == "auto-mode" else "addons.vpcCni is off"
+        report("custom-networking", ("network", key), f"the VPC CNI gives pods addresses of {key}, and {cause}.")
+
+
 def check_session_has_nodes(spec: StackSpec, origin: Origin, report: ProblemReport) -> None:
     """Report settings of sessions in a stack whose nodes all have a role of others: that of an installed Karpenter."""
     karpenter = spec.autoscaling.karpenter
