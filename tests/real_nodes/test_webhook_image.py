@@ -38,9 +38,9 @@ def layout() -> Path:
 
 
 @pytest.fixture(scope="module")
-def pushed(layout: Path) -> Iterator[str]:
-    """The image in a real registry, pushed as a user would."""
-    with server.running() as registry:
+def pushed(layout: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The image in a real registry, pushed as a user would; in memory, large layers cost it seconds."""
+    with server.running(storage=tmp_path_factory.mktemp("registry")) as registry:
         reference = f"{registry.host}/{NAME}:{image.TAG}"
         command = [build.ensure("crane"), "push", "--insecure", layout, reference]
         subprocess.run([str(word) for word in command], check=True, capture_output=True, text=True)
