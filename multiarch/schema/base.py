@@ -1,7 +1,5 @@
 """What all models of the stack file have in common."""
 
-from __future__ import annotations
-
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field

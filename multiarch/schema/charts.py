@@ -1,7 +1,5 @@
 """Where Helm charts come from."""
 
-from __future__ import annotations
-
 from typing import Annotated
 
 from pydantic import Field
