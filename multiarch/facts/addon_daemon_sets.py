@@ -8,7 +8,7 @@ a cluster of one's own.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from types import MappingProxyType
 from typing import Any
 
@@ -17,6 +17,7 @@ from multiarch.facts.addons import Release
 from multiarch.facts.architectures import Architecture
 from multiarch.facts.autoscalers import NODE_TERMINATION_HANDLER_CHART
 from multiarch.facts.labels import EKS_COMPUTE_TYPE, EKS_NODE_GROUP, KARPENTER_NODE_POOL
+from multiarch.frozen import dataclass
 
 NAMESPACE = "kube-system"
 """Where EKS puts those of most add-ons; a plan has the others'."""

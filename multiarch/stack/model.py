@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
@@ -11,6 +10,7 @@ from multiarch.autoscaling.model import AutoscalingPlan
 from multiarch.errors import Problem
 from multiarch.facts.architectures import Architecture
 from multiarch.facts.taints import Taint
+from multiarch.frozen import dataclass
 from multiarch.nodes.model import NodeGroupPlan, Tags
 
 if TYPE_CHECKING:  # they load the schema of stack files

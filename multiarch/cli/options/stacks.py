@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
@@ -13,6 +12,7 @@ import typer
 from multiarch.cli.options.project import CHOSEN, get_chosen_project
 from multiarch.errors import MultiarchError
 from multiarch.facts.taints import Taint, parse_taint
+from multiarch.frozen import dataclass
 from multiarch.runs.stacks import find_file, find_root, get_stack_name, load_plan
 from multiarch.schema.stack import StackSpec
 from multiarch.stack.load import list_stack_files
