@@ -45,8 +45,7 @@ def _run(arguments: Sequence[str] | None) -> int:
     # Looking for plugins of pydantic reads the metadata of every package that is installed.
     os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "1")
     from multiarch.cli import streams  # noqa: PLC0415
-    from multiarch.cli.application import build_application  # noqa: PLC0415
-    from multiarch.cli.options.stacks import list_completed_words  # noqa: PLC0415
+    from multiarch.cli.application import build_application, list_completed_words  # noqa: PLC0415
     from multiarch.cli.terminal import print_message, show_error  # noqa: PLC0415
 
     streams.escape_unknown_characters()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import cache
 from importlib import import_module
 from typing import Annotated, Any
@@ -57,6 +58,13 @@ _NOUNS = (
 )
 """In the order of the help text. Only the module of the command that runs is loaded: `stack check` starts fast."""
 _SHOW_HELP_WITHOUT_ARGUMENTS = ("image", "workload")
+
+
+def list_completed_words(environment: Mapping[str, str]) -> list[str]:
+    """Return the words behind the program's name that a shell completes; empty if it completes nothing."""
+    if not any(name.endswith("MULTIARCH_COMPLETE") for name in environment):
+        return []
+    return (environment.get("COMP_WORDS") or environment.get("_TYPER_COMPLETE_ARGS") or "").split()[1:]
 
 
 def build_application(noun: str | None = None, verb: str | None = None) -> Any:  # noqa: ANN401  (typer's click is private)
