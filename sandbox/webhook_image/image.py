@@ -13,7 +13,7 @@ from typing import Final
 from multiarch.errors import OutsideError
 from multiarch.facts.architectures import Architecture
 from sandbox import debian
-from sandbox.cluster.cluster import native_architecture
+from sandbox.cluster.machine import native_architecture
 from sandbox.layout import CLONE
 from sandbox.registry import server
 from sandbox.webhook_image import base
