@@ -32,9 +32,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _names(words: Sequence[str]) -> list[str]:
-    """Return the noun and the verb: the first two words that are neither options nor the value of --project."""
+    """Return the noun and the verb: the first two words that are neither options nor the value of --project.
+
+    ``--version`` counts as a noun.
+    """
     found = [
-        word for at, word in enumerate(words) if not word.startswith("-") and "--project" not in words[at - 1 : at]
+        word
+        for at, word in enumerate(words)
+        if (word == "--version" or not word.startswith("-")) and "--project" not in words[at - 1 : at]
     ]
     return found[:2]
 
