@@ -12,10 +12,8 @@ from collections.abc import Callable
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, NoReturn
 
-__all__ = ["dataclass"]
-
-if TYPE_CHECKING:  # type checkers know dataclasses by this name alone
-    from dataclasses import dataclass
+if TYPE_CHECKING:
+    from dataclasses import dataclass as dataclass  # noqa: PLC0414  (type checkers know the library's alone)
 else:
 
     def dataclass(**options: bool) -> Callable[[type], type]:

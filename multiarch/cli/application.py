@@ -90,7 +90,7 @@ def _application(noun: str | None, verb: str | None) -> Any:  # noqa: ANN401  (a
         context_settings={"help_option_names": ["-h", "--help"]},
     )
     app.callback()(_options)
-    for name in {None: _NOUNS, _VERSION: ()}.get(noun, (noun,)):
+    for name in _NOUNS if noun is None else () if noun == _VERSION else (noun,):
         app.add_typer(_load(name, verb))
     return typer.main.get_command(app)
 
