@@ -11,12 +11,17 @@ from pulumi.runtime.config import CONFIG
 
 from components.iam.access import reject_creator_in_access, reject_missing_aws_cli
 from components.platform import Platform, PlatformArgs
-from multiarch.errors import MultiarchError, StackError, merge_warnings
+from multiarch.errors import MultiarchError, Problem, StackError, merge_warnings
 from multiarch.rules import Severity
 from multiarch.runs.existing_cluster import reject_conflicts
 from multiarch.stack.load import load_from_engine
 from multiarch.stack.plan import make_plan
 from multiarch.today import get_today
+
+
+def _log(problem: Problem) -> None:
+    tell = {Severity.ERROR: pulumi.log.error, Severity.WARNING: pulumi.log.warn}.get(problem.mark, pulumi.log.info)
+    tell(f"{problem} [{problem.rule}]")
 
 
 def main() -> None:
@@ -36,14 +41,12 @@ def main() -> None:
         not_read = reject_conflicts(words, plan)
     except StackError as rejected:
         for problem in sorted(rejected.problems, key=lambda each: each.severity is Severity.ERROR):
-            tell = pulumi.log.error if problem.severity is Severity.ERROR else pulumi.log.warn
-            tell(f"{problem} [{problem.rule}]")
+            _log(problem)
         raise pulumi.RunError(f"{stack} is rejected: see the problems above.") from rejected
     except MultiarchError as rejected:
         raise pulumi.RunError(str(rejected)) from rejected
     for warning in merge_warnings((*plan.warnings, *not_read)):
-        tell = pulumi.log.info if warning.acknowledged else pulumi.log.warn
-        tell(f"{warning} [{warning.rule}]")
+        _log(warning)
     for name, value in Platform("platform", PlatformArgs(plan, look_ahead=True)).exports().items():
         pulumi.export(name, value)
 

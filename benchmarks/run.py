@@ -16,7 +16,6 @@ BENCHMARKS = (
     "simulate",
     "capacity",
     "audit_images",
-    "existing_cluster",
     "webhook_load",
     "webhook_memory",
 )

@@ -11,7 +11,7 @@ import base64
 import json
 import time
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import pulumi
@@ -19,6 +19,7 @@ import pulumi
 from multiarch.doctor.in_cluster import AccessError, list_obstacles
 from multiarch.doctor.reach import explain_release
 from multiarch.errors import MultiarchError, OutsideError
+from multiarch.facts.autoscalers import Publisher, find_copied_image
 from multiarch.facts.taints import Taint
 from multiarch.facts.tolerations import CRITICAL_ADDONS, make_toleration
 from multiarch.kubernetes.cluster import open_described_cluster
@@ -156,13 +157,19 @@ class InCluster:
     """What every component in the cluster needs.
 
     ``provider`` reaches the Kubernetes API; ``ready`` are the nodes and add-ons that its pods run on; charts are loaded
-    from ``chart_registry`` if there is one.
+    from ``chart_registry`` if there is one, and their images from ``image_registries`` by the publisher's registry.
     """
 
     cluster_name: pulumi.Input[str]
     provider: pulumi.ProviderResource
     ready: After
     chart_registry: str | None = None
+    image_registries: Mapping[Publisher, str] = field(default_factory=dict)
+
+    def choose_image(self, chart: str) -> dict[str, str]:
+        """Return the value of ``image.repository`` where a chart's image does not come from its publisher."""
+        copied = find_copied_image(chart, self.image_registries)
+        return {"repository": copied} if copied else {}
 
 
 class ChildInCluster(Child):

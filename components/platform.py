@@ -31,13 +31,15 @@ from .aws.addons import Addons
 from .aws.control_plane import ControlPlane
 from .aws.encryption import Encryption
 from .aws.existing_control_plane import ExistingControlPlane
+from .aws.fargate import Fargate
 from .aws.flow_logs import FlowLogs, flow_log_group
 from .aws.network import Network
 from .aws.node_group import NodeGroup, NodeGroupArgs, required
 from .aws.session import Session
 from .component import After, Component, Naming
 from .iam import access, policies
-from .iam.node_role import NodeRole
+from .iam.node_role import NodeRole, declare_profile
+from .iam.service_accounts import ServiceAccounts
 from .in_cluster.admission_webhook import AdmissionWebhook
 from .in_cluster.auto_mode import AutoMode
 from .in_cluster.cluster_autoscaler import ClusterAutoscaler, Priorities
@@ -95,6 +97,9 @@ class Platform(Component):
         pools = self._in_the_cluster(groups, network, (*nodes, *late) or ready)
         if extra := [each for each in after if each.extra]:
             self._addons("addons-extra", extra, nodes or pools)
+        if plan.fargate_profiles:
+            Fargate("fargate", self, plan.fargate_profiles, self.control_plane.name, network.private_subnet_ids, ready)
+        self._pod_roles = self._declare_pod_roles()
         self.node_groups = {name: group.output for name, group in groups.items()}
         known = pulumi.Output.all(session.document_name, self.account.region)
         self.sessions = {
@@ -139,6 +144,7 @@ class Platform(Component):
             subnet_ids=network.control_plane_subnet_ids,
             key_arn=key_arn,
             auto_mode=plan.autoscaling.auto_mode is not None,
+            ipv6=plan.network.ipv6,
         )
         return session
 
@@ -159,7 +165,9 @@ class Platform(Component):
     def _sessions(self, key_arn: pulumi.Output[str] | None) -> Session:
         session = self._plan.session
         self._session_key = key_arn if session.settings.encrypt else None
-        self._sessions_on_nodes = policies.node_sessions(self.account, session.log_group_name, self._session_key)
+        logs = policies.node_sessions(self.account, session.log_group_name, self._session_key)
+        own = policies.list_cni_policies(self.account, ipv6=self._plan.network.ipv6)
+        self._node_policies = own | ({policies.SESSION_LOGS: logs} if logs else {})
         return Session("session", self, session, key_arn)
 
     def exports(self) -> dict[str, pulumi.Input[object]]:
@@ -168,6 +176,7 @@ class Platform(Component):
             "cluster": {"name": self.control_plane.name, "version": self.control_plane.version},
             "kubeconfig": self.kubeconfig,
             **self._aws_auth(),
+            **({"serviceAccountRoles": self._pod_roles} if self._pod_roles else {}),
             "nodeGroups": self.node_groups,
             "sessionPolicy": self.session_policy,
             "sessions": self.sessions,
@@ -192,15 +201,21 @@ class Platform(Component):
         # With only EKS's deletion protection a destroy would delete the nodes before it is rejected. These add-ons
         # are deleted before the nodes, and are updated in place.
         protect = cluster.deletion_protection and name == "addons-after-nodes"
-        return Addons(name, self, addons, self.control_plane.name, ready, protect=protect).resources
+        subnets, of = self.network.pod_subnets, self.control_plane.name
+        return Addons(name, self, addons, of, ready, protect=protect, pod_subnets=subnets).resources
+
+    def _declare_pod_roles(self) -> Mapping[str, pulumi.Input[str]]:
+        """Declare the roles of workloads; return their ARNs by name."""
+        plans, made = self._plan.pod_roles, self.control_plane
+        issuer = made.issuer if isinstance(made, ControlPlane) else None
+        return ServiceAccounts("service-accounts", self, plans, made.name, issuer).arns if plans else {}
 
     def _roles(self) -> dict[NodeGroupKind, NodeRole]:
         """Return one role for each kind of node group in the plan."""
         kinds = sorted({group.kind for group in self._plan.node_groups})
-        cluster, sessions, entries = self.control_plane.name, self._sessions_on_nodes, self._takes_access_entries
+        cluster, own, entries = self.control_plane.name, self._node_policies, self._takes_access_entries
         return {
-            kind: NodeRole(f"{kind}-nodes", self, cluster, kind, sessions, takes_access_entries=entries)
-            for kind in kinds
+            kind: NodeRole(f"{kind}-nodes", self, cluster, kind, own, takes_access_entries=entries) for kind in kinds
         }
 
     @property
@@ -246,6 +261,7 @@ class Platform(Component):
             provider=self._kubernetes_provider(),
             ready=ready,
             chart_registry=plan.chart_registry,
+            image_registries=plan.image_registries,
         )
         if auto_mode:
             cluster = self._auto_mode(auto_mode, network, cluster)
@@ -292,11 +308,13 @@ class Platform(Component):
             security_group_id=self.control_plane.security_group_id,
             security_group_ids=self._security_groups if isinstance(plan.cluster, ExistingClusterPlan) else (),
             takes_access_entries=self._takes_access_entries,
-            sessions=self._sessions_on_nodes,
+            node_policies=self._node_policies,
             successor=release if karpenter.cordoned else None,
         )
         if karpenter.installed:
-            NodePools("karpenter", self, cluster, args, karpenter.node_class.role, ())
+            role = karpenter.node_class.role
+            profile = declare_profile(self, "karpenter-nodes", role) if karpenter.isolated else None
+            NodePools("karpenter", self, cluster, args, role, (), profile)
         else:
             self._node_roles.append(Karpenter("karpenter", self, cluster, args).nodes)
 

@@ -26,6 +26,8 @@ __all__ = [
 
 Name = TypeVar("Name", bound=str)
 Row = TypeVar("Row")
+ACKNOWLEDGED = "note"
+"""What an acknowledged warning is called."""
 _FEW = 50
 _SAID_ONCE = frozenset({"ami-not-pinned", "ami-release-alone"})
 
@@ -58,6 +60,11 @@ class Problem:
         row = RULES[self.rule]
         object.__setattr__(self, "severity", row.severity)
         object.__setattr__(self, "hint", self.hint or row.fix)
+
+    @property
+    def mark(self) -> str:
+        """What is printed before it: the severity, or ``note``."""
+        return ACKNOWLEDGED if self.acknowledged else self.severity
 
     def __str__(self) -> str:
         """``file:line key: message hint``, without the parts that are unknown; the reason in place of the hint."""

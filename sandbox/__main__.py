@@ -341,7 +341,7 @@ def main() -> int:
 def _say_error(error: MultiarchError) -> None:
     if isinstance(error, StackError):
         for problem in merge_warnings(error.problems):
-            _say(f"{problem.severity}: {problem} [{problem.rule}]")
+            _say(f"{problem.mark}: {problem} [{problem.rule}]")
         return
     _say(str(error))
     if isinstance(error, lifecycle.PulumiFailedError):

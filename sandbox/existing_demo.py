@@ -47,6 +47,9 @@ def show(layout: Layout, tool: Tool, say: Say, show: Say) -> None:
         file = own.stacks_folder() / f"Pulumi.{STACK}.yaml"
         show(f"$ cat {file.relative_to(own.root)}\n{file.read_text(encoding='utf-8')}")
         run_multiarch(("stack", "pin", STACK), own.root, show, environ=environ)
+        kept = layout.root / "build" / "existing-demo" / file.name
+        kept.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(file, kept)
         done = sandbox.up(STACK)
         say(f"{STACK} is up: {', '.join(done.changes)} in {done.duration}")
         _, changes = sandbox.preview(STACK)
@@ -57,6 +60,7 @@ def show(layout: Layout, tool: Tool, say: Say, show: Say) -> None:
             differing = sorted(name for name in before if before[name] != after[name])
             raise OutsideError(f"The cluster is not as it was: {', '.join(differing)}.")
         say(f"the stack is destroyed, and the cluster as it was: {', '.join(before)} are the same, byte by byte")
+        say(f"the stack file with its pins is {kept.relative_to(layout.root)}")
     finally:
         sandbox.down(force=True)
         shutil.rmtree(own.root, ignore_errors=True)

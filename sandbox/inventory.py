@@ -55,6 +55,12 @@ KINDS = (
     Listing("subnets", "ec2", "describe_subnets", f"Subnets[?!DefaultForAz && {_STACKS}].SubnetId"),
     Listing("security groups", "ec2", "describe_security_groups", "SecurityGroups[?GroupName!='default'].GroupId"),
     Listing("route tables", "ec2", "describe_route_tables", "RouteTables[?!(Associations[?Main])].RouteTableId"),
+    Listing(
+        "egress-only internet gateways",
+        "ec2",
+        "describe_egress_only_internet_gateways",
+        "EgressOnlyInternetGateways[].EgressOnlyInternetGatewayId",
+    ),
     Listing("internet gateways", "ec2", "describe_internet_gateways", "InternetGateways[].InternetGatewayId"),
     Listing("NAT gateways", "ec2", "describe_nat_gateways", "NatGateways[?State!='deleted'].NatGatewayId"),
     Listing("elastic IPs", "ec2", "describe_addresses", "Addresses[].AllocationId"),

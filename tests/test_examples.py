@@ -24,6 +24,7 @@ EXPECTED_WARNINGS = {
     "addon-not-checked",  # the same for the schema of an add-on's configuration values
     "documentation-cidr",  # a reader's own address is not known
     "not-drained",  # a private API in a new VPC, so that the handler has to wait for the second run
+    "autoscaler-unreachable",  # the same of Karpenter; the example says so, and acknowledges it
     "migration-sizes",  # what the first step of the migration shows
     "al2-ended",
     "kubernetes-extended",

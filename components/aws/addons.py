@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
+from functools import partial
 
 import pulumi
 from pulumi_aws import eks
@@ -27,9 +29,14 @@ class Addons(Child):
         ready: After,
         *,
         protect: bool,
+        pod_subnets: Sequence[tuple[pulumi.Output[str], pulumi.Output[str]]] = (),
     ) -> None:
-        """Declare the add-ons, each with the role that its controller needs, after ``ready``."""
+        """Declare the add-ons, each with the role that its controller needs, after ``ready``.
+
+        With ``pod_subnets``, zone and ID, the VPC CNI puts pods into those.
+        """
         super().__init__(name, owner, protect=protect)
+        self._pod_subnets = pod_subnets
         self._cluster_name, self._ready = cluster_name, ready
         self.by_name = {plan.name: self._addon(plan) for plan in plans}
         self.register_outputs({"addons": {name: addon.arn for name, addon in self.by_name.items()}})
@@ -46,8 +53,7 @@ class Addons(Child):
             cluster_name=self._cluster_name,
             addon_name=plan.name,
             addon_version=plan.version,
-            # AWS's provider keeps the values of an add-on when the argument is omitted.
-            configuration_values=plan.configuration or "{}",
+            configuration_values=self._configuration(plan),
             pod_identity_associations=associations,
             # The plan decides. PRESERVE would keep manual changes, such as a removed toleration, and a preview would
             # not show them.
@@ -56,6 +62,18 @@ class Addons(Child):
             tags=self.tags(plan.name),
             opts=self.child(depends_on=(*self._ready, *before)),
         )
+
+    def _configuration(self, plan: AddonPlan) -> pulumi.Input[str]:
+        """Return the configuration values; AWS's provider keeps those of an add-on when the argument is omitted.
+
+        The add-on VPC CNI makes an ENIConfig for each zone. Without security groups in it, those of the node's primary
+        interface are taken. Sources: the chart aws-vpc-cni, ``templates/eniconfig.yaml``; EKS user guide, "Customize
+        the secondary network interface in Amazon EKS nodes".
+        """
+        if plan.name != "vpc-cni" or not self._pod_subnets:
+            return plan.configuration or "{}"
+        known = pulumi.Output.all(self.account.region, *(each for pair in self._pod_subnets for each in pair))
+        return known.apply(partial(_add_pod_subnets, plan.configuration))
 
     def _pod_identity(
         self, plan: AddonPlan
@@ -68,7 +86,9 @@ class Addons(Child):
         before = [
             made
             for policy in plan.policies
-            for made in roles.attach_managed(self, _name_attachment(plan, policy), role, policy)
+            for made in roles.attach_managed(
+                self, roles.name_attachment(plan.name, policy) if plan.extra else plan.name, role, policy
+            )
         ]
         if plan.policy:
             before += roles.give_inline(self, plan.name, role, plan.policy)
@@ -76,10 +96,9 @@ class Addons(Child):
         return [association], before
 
 
-def _name_attachment(plan: AddonPlan, policy: str) -> str:
-    """Return a logical name that stays when other policies come and go: an attachment that is replaced is detached."""
-    if not plan.extra:
-        return plan.name
-    owner, _, name = policy.removeprefix("arn:").rpartition(":policy/")
-    account = owner.rpartition(":")[2]
-    return f"{plan.name}-{name}" if account in ("", "aws") else f"{plan.name}-{account}-{name}"
+def _add_pod_subnets(configuration: str, known: Sequence[str]) -> str:
+    """Return the VPC CNI's configuration with its ENIConfigs; ``known`` is the region, then zone and ID in turns."""
+    region, *rest = known
+    subnets = {zone: {"id": subnet} for zone, subnet in zip(rest[::2], rest[1::2], strict=True)}
+    values = json.loads(configuration) | {"eniConfig": {"create": True, "region": region, "subnets": subnets}}
+    return json.dumps(values, sort_keys=True)

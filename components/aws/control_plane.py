@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import pulumi
 import pulumi_eks
@@ -23,7 +23,7 @@ class ControlPlane(Child):
     """An EKS cluster without nodes and add-ons.
 
     ``name`` is known once the cluster exists; ``facts`` is what user data needs; ``security_group_id`` is the group
-    that EKS creates for the cluster and its nodes.
+    that EKS creates for the cluster and its nodes; ``issuer`` is the URL that signs the tokens of its service accounts.
     """
 
     name: pulumi.Output[str]
@@ -31,6 +31,7 @@ class ControlPlane(Child):
     endpoint: pulumi.Output[str]
     facts: pulumi.Output[ClusterFacts]
     security_group_id: pulumi.Output[str]
+    issuer: pulumi.Output[str]
 
     def __init__(
         self,
@@ -42,12 +43,14 @@ class ControlPlane(Child):
         subnet_ids: Sequence[pulumi.Input[str]],
         key_arn: pulumi.Input[str],
         auto_mode: bool = False,
+        ipv6: bool = False,
     ) -> None:
         """Declare the cluster and what must exist before it.
 
-        ``key_arn`` encrypts the logs, and Secrets too where the plan names no other key. ``auto_mode`` turns all three
-        parts of EKS Auto Mode on (compute, block storage, load balancing), without EKS's own NodePools: with those,
-        EKS makes the access entry of the nodes' role itself, and ``general-purpose`` has amd64 nodes only.
+        ``key_arn`` encrypts the logs, and Secrets too where the plan names no other key. ``ipv6``: pods and Services
+        have IPv6 addresses. ``auto_mode`` turns all three parts of EKS Auto Mode on (compute, block storage, load
+        balancing), without EKS's own NodePools: with those, EKS makes the access entry of the nodes' role itself, and
+        ``general-purpose`` has amd64 nodes only.
         Source: EKS user guide, "Create a Node Pool for EKS Auto Mode", "Cluster without built-in node pools".
         """
         super().__init__(name, owner)
@@ -56,6 +59,9 @@ class ControlPlane(Child):
             before.append(self._log_group(plan, key_arn))
         tags = self.tags("cluster") | {"Name": plan.name}
         own_key = plan.encryption.kms_key_arn or key_arn
+        options = self.child(depends_on=before)
+        if plan.later_inputs:
+            options.transforms = [_add_to_cluster(plan.later_inputs)]
         cluster = pulumi_eks.Cluster(
             "cluster",
             name=plan.name,
@@ -74,7 +80,8 @@ class ControlPlane(Child):
             endpoint_public_access=plan.endpoint.public,
             # The component rejects CIDR blocks for an endpoint that is not public.
             public_access_cidrs=sorted(plan.endpoint.public_cidrs) if plan.endpoint.public else None,
-            kubernetes_service_ip_address_range=plan.service_cidr,
+            ip_family="ipv6" if ipv6 else None,
+            kubernetes_service_ip_address_range=plan.service_cidr or None,
             enabled_cluster_log_types=sorted(set(plan.logging.types)),
             encryption_config_key_arn=own_key if plan.encryption.enabled else None,
             deletion_protection=plan.deletion_protection,
@@ -91,16 +98,18 @@ class ControlPlane(Child):
             upgrade_policy=_upgrade_policy(plan),
             tags=tags,
             cluster_tags=tags,
-            opts=self.child(depends_on=before),
+            opts=options,
         )
         made = cluster.eks_cluster
         self.name = made.apply(lambda it: it.name)
         self.version = made.apply(lambda it: it.version)
         self.endpoint = made.apply(lambda it: it.endpoint)
         self.security_group_id = made.apply(_security_group)
+        self.issuer = made.apply(_issuer)
         authority: pulumi.Output[str] = made.apply(_certificate_authority)
-        self.facts = pulumi.Output.all(self.name, self.endpoint, authority).apply(
-            lambda known: ClusterFacts(known[0], known[1], known[2], plan.service_cidr)
+        services = made.apply(lambda it: it.kubernetes_network_config.service_ipv6_cidr) if ipv6 else plan.service_cidr
+        self.facts = pulumi.Output.all(self.name, self.endpoint, authority, services).apply(
+            lambda known: ClusterFacts(known[0], known[1], known[2], known[3])
         )
         self.register_outputs({"name": self.name, "version": self.version, "endpoint": self.endpoint})
 
@@ -132,6 +141,17 @@ class ControlPlane(Child):
         )
 
 
+def _add_to_cluster(inputs: Mapping[str, object]) -> pulumi.ResourceTransform:
+    """Return a transform of pulumi-eks's component that adds inputs to its EKS cluster."""
+
+    async def add(args: pulumi.ResourceTransformArgs) -> pulumi.ResourceTransformResult | None:
+        if args.type_ != "aws:eks/cluster:Cluster":
+            return None
+        return pulumi.ResourceTransformResult(props={**args.props, **inputs}, opts=args.opts)
+
+    return add
+
+
 def _upgrade_policy(plan: ClusterPlan) -> eks.ClusterUpgradePolicyArgs | None:
     return eks.ClusterUpgradePolicyArgs(support_type=plan.upgrade_policy) if plan.upgrade_policy else None
 
@@ -144,6 +164,10 @@ def _auto_mode() -> pulumi_eks.AutoModeOptionsArgs:
 def _security_group(made: eks.Cluster) -> pulumi.Output[str]:
     """Return the ID of the security group that EKS creates for a cluster and its nodes."""
     return made.vpc_config.apply(lambda config: _required("cluster security group", config.cluster_security_group_id))
+
+
+def _issuer(made: eks.Cluster) -> pulumi.Output[str]:
+    return made.identities.apply(lambda found: _required("OIDC issuer", (found[0].oidcs or ())[0].issuer))
 
 
 def _certificate_authority(made: eks.Cluster) -> pulumi.Output[str]:

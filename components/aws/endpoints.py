@@ -8,13 +8,11 @@ from functools import partial
 import pulumi
 from pulumi_aws import ec2
 
-from multiarch.stack.model import NewNetwork
+from multiarch.stack.model import NewNetwork, list_services
 
 from ..component import Child, Component
 
 HTTPS = 443
-# What one short name of a stack file stands for.
-_SEVERAL = {"ecr": ("ecr.api", "ecr.dkr")}
 # A gateway endpoint for S3 is free, and image layers come from S3.
 _GATEWAYS = frozenset({"s3"})
 # In China the endpoints of these services are named by the partition's domain, the others' are not:
@@ -41,9 +39,9 @@ class Endpoints(Child):
         ``subnet_ids`` are one private subnet per zone.
         """
         super().__init__(name, owner)
-        self._cidr, self._vpc_id = plan.cidr, vpc_id
+        self._cidrs, self._vpc_id = plan.cidrs, vpc_id
         self._subnet_ids, self._route_table_ids = subnet_ids, route_table_ids
-        names = sorted({name for service in plan.endpoints for name in _SEVERAL.get(service, (service,))})
+        names = list_services(plan.endpoints)
         gateways = [service for service in names if service in _GATEWAYS]
         interfaces = [service for service in names if service not in _GATEWAYS]
         resources = [self._gateway(service) for service in gateways]
@@ -67,7 +65,7 @@ class Endpoints(Child):
                     protocol="tcp",
                     from_port=HTTPS,
                     to_port=HTTPS,
-                    cidr_blocks=[self._cidr],
+                    cidr_blocks=list(self._cidrs),
                 )
             ],
             tags=self.tags("endpoints"),

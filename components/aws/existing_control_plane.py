@@ -36,4 +36,6 @@ class ExistingControlPlane(Child):
 
 def _read_facts(found: eks.GetClusterResult) -> ClusterFacts:
     authority, network = found.certificate_authorities[0], found.kubernetes_network_configs[0]
-    return ClusterFacts(found.name, found.endpoint, authority.data, network.service_ipv4_cidr)
+    return ClusterFacts(
+        found.name, found.endpoint, authority.data, network.service_ipv6_cidr or network.service_ipv4_cidr
+    )

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
+from ipaddress import IPv6Network
+from itertools import islice
+from typing import Any
 
 import pulumi
 import pulumi_aws as aws
@@ -18,6 +21,7 @@ from ..component import Child, Component
 from .endpoints import Endpoints
 
 ANYWHERE = "0.0.0.0/0"
+_FIRST_PUBLIC = 8
 
 
 class Network(Child):
@@ -32,6 +36,8 @@ class Network(Child):
     private_subnet_ids: list[pulumi.Output[str]]
     control_plane_subnet_ids: list[pulumi.Output[str]]
     public_subnet_ids: list[pulumi.Output[str]]
+    pod_subnets: list[tuple[pulumi.Output[str], pulumi.Output[str]]]
+    """Subnets for pods alone: zone and ID. Empty where pods are in those of nodes."""
     ready: tuple[pulumi.Resource, ...]
 
     def __init__(
@@ -52,6 +58,9 @@ class Network(Child):
             self.private_subnet_ids = [pulumi.Output.from_input(id_) for id_ in plan.private_subnet_ids]
             self._zones_of_subnets = [zone for zone, ids in plan.subnets_by_zone for _ in ids]
             self.public_subnet_ids = []
+            self.pod_subnets = [
+                (pulumi.Output.from_input(zone), pulumi.Output.from_input(id_)) for zone, id_ in plan.pod_subnets
+            ]
             self.ready = ()
         own = plan.control_plane_subnet_ids if isinstance(plan, ExistingNetwork) else ()
         self.control_plane_subnet_ids = [pulumi.Output.from_input(id_) for id_ in own] or self.private_subnet_ids
@@ -76,10 +85,11 @@ class Network(Child):
             cidr_block=plan.cidr,
             enable_dns_hostnames=True,
             enable_dns_support=True,
+            assign_generated_ipv6_cidr_block=True if plan.ipv6 else None,
             tags=self.tags("vpc"),
             opts=self.child(),
         )
-        self.vpc_id = vpc.id
+        self.vpc_id, self._ipv6 = vpc.id, vpc.ipv6_cidr_block if plan.ipv6 else None
         # Every VPC has a default group whose members can reach each other; without rules it can't be used by mistake.
         ec2.DefaultSecurityGroup("default", vpc_id=vpc.id, tags=self.tags("default-closed"), opts=self.child())
         gateway = ec2.InternetGateway("internet", vpc_id=vpc.id, tags=self.tags("internet"), opts=self.child())
@@ -87,25 +97,55 @@ class Network(Child):
         public = self._subnets([s for s in plan.subnets if s.public], zones)
         private = self._subnets([s for s in plan.subnets if not s.public], zones)
         table, routes = self._route_table("public", public)
-        routes.append(self._default_route("public", table, gateway=gateway))
+        routes += self._default_routes("public", table, gateway=gateway)
         nats = self._nats(plan.nat, public, routes)
+        outward = self._outward_gateway() if plan.ipv6 and nats else None
         tables: list[ec2.RouteTable] = []
         ready: list[pulumi.Resource] = [*routes, *nats]
         for index, subnet in enumerate(private):
             name = f"private-{index}"
             table, routes = self._route_table(name, [subnet])
             if nats:
-                routes.append(self._default_route(name, table, nat=nats[min(index, len(nats) - 1)]))
+                routes += self._default_routes(name, table, nat=nats[min(index, len(nats) - 1)], outward=outward)
             tables.append(table)
             ready += routes
         self._zones_of_subnets = list(plan.zones)
         self.private_subnet_ids = [subnet.id for subnet in private]
         self.public_subnet_ids = [subnet.id for subnet in public]
+        self.pod_subnets = self._for_pods(plan, zones, tables, ready) if plan.pod_cidr else []
         self.ready = tuple(ready)
         if plan.endpoints:
             route_tables = [table.id for table in tables]
             made = Endpoints("endpoints", self, plan, vpc.id, self.private_subnet_ids, route_tables)
             self.ready += made.resources
+
+    def _for_pods(
+        self,
+        plan: NewNetwork,
+        zones: Sequence[pulumi.Output[str]],
+        tables: Sequence[ec2.RouteTable],
+        ready: list[pulumi.Resource],
+    ) -> list[tuple[pulumi.Output[str], pulumi.Output[str]]]:
+        """Declare the secondary CIDR block with its subnets, which have the routes of the zone's private subnet.
+
+        Load balancers and Karpenter's nodes are not to be in them: they have none of the tags. Add to ``ready``.
+        """
+        block = ec2.VpcIpv4CidrBlockAssociation("pods", vpc_id=self.vpc_id, cidr_block=plan.pod_cidr, opts=self.child())
+        found = []
+        for subnet, zone, table in zip(plan.pod_subnets, zones, tables, strict=True):
+            made = ec2.Subnet(
+                subnet.name,
+                vpc_id=self.vpc_id,
+                cidr_block=subnet.cidr,
+                availability_zone=zone,
+                map_public_ip_on_launch=False,
+                tags=self.tags(subnet.name),
+                opts=self.child(depends_on=[block]),
+            )
+            name, opts = subnet.name, self.child()
+            ready.append(ec2.RouteTableAssociation(name, route_table_id=table.id, subnet_id=made.id, opts=opts))
+            found.append((zone, made.id))
+        return found
 
     def _zones(self, plan: NewNetwork) -> list[pulumi.Output[str]]:
         """Return names of the zones: the plan's, or the first ones of the region by name."""
@@ -127,6 +167,7 @@ class Network(Child):
                 vpc_id=self.vpc_id,
                 cidr_block=plan.cidr,
                 availability_zone=zones[plan.zone],
+                **self._take_ipv6(plan),
                 # Only NAT gateways and load balancers are in public subnets, and they have their own addresses.
                 map_public_ip_on_launch=False,
                 # Source: EKS user guide, "Subnet requirements for load balancers".
@@ -154,22 +195,47 @@ class Network(Child):
             )
         return table, associations
 
-    def _default_route(
+    def _take_ipv6(self, plan: SubnetPlan) -> dict[str, Any]:
+        """Return a subnet's /64 of the VPC's /56: the zone's number, and from 8 on that of public ones."""
+        if self._ipv6 is None:
+            return {}
+        block = self._ipv6.apply(partial(cut_ipv6, plan.zone + (_FIRST_PUBLIC if plan.public else 0)))
+        return {"ipv6_cidr_block": block, "assign_ipv6_address_on_creation": not plan.public}
+
+    def _outward_gateway(self) -> ec2.EgressOnlyInternetGateway:
+        name = "internet-ipv6"
+        return ec2.EgressOnlyInternetGateway(name, vpc_id=self.vpc_id, tags=self.tags(name), opts=self.child())
+
+    def _default_routes(
         self,
         name: str,
         table: ec2.RouteTable,
         *,
         gateway: ec2.InternetGateway | None = None,
         nat: ec2.NatGateway | None = None,
-    ) -> ec2.Route:
-        return ec2.Route(
-            name,
-            route_table_id=table.id,
-            destination_cidr_block=ANYWHERE,
-            gateway_id=gateway.id if gateway else None,
-            nat_gateway_id=nat.id if nat else None,
-            opts=self.child(),
-        )
+        outward: ec2.EgressOnlyInternetGateway | None = None,
+    ) -> list[ec2.Route]:
+        made = [
+            ec2.Route(
+                name,
+                route_table_id=table.id,
+                destination_cidr_block=ANYWHERE,
+                gateway_id=gateway.id if gateway else None,
+                nat_gateway_id=nat.id if nat else None,
+                opts=self.child(),
+            )
+        ]
+        if self._ipv6 is not None:
+            ipv6 = ec2.Route(
+                f"{name}-ipv6",
+                route_table_id=table.id,
+                destination_ipv6_cidr_block="::/0",
+                gateway_id=gateway.id if gateway else None,
+                egress_only_gateway_id=outward.id if outward else None,
+                opts=self.child(),
+            )
+            made.append(ipv6)
+        return made
 
     def _nats(self, nat: Nat, public: Sequence[ec2.Subnet], routes: Sequence[pulumi.Resource]) -> list[ec2.NatGateway]:
         """Declare no NAT gateway, one, or one per zone; ``routes`` are the public subnets' to the internet."""
@@ -188,6 +254,11 @@ class Network(Child):
                 )
             )
         return gateways
+
+
+def cut_ipv6(index: int, block: str) -> str:
+    """Return a /64 of the IPv6 CIDR block that Amazon gives a VPC, a /56."""
+    return str(next(islice(IPv6Network(block).subnets(new_prefix=64), index, None)))
 
 
 def zone_at(index: int, names: Sequence[str]) -> str:

@@ -67,7 +67,7 @@ class NodeGroup(Component):
         """Declare launch template and group."""
         super().__init__(name, args.naming, opts)
         self.plan = plan = args.plan
-        own = plan.kind is NodeGroupKind.SELF_MANAGED
+        own, profile = plan.kind is NodeGroupKind.SELF_MANAGED, args.role.instance_profile
         found_by = {CLUSTER_TAG: self.naming.cluster, GROUP_TAG: plan.name}
         if plan.architecture is Architecture.ARM64 and not keeps_pods_away(plan.taints):
             found_by |= dict([UNTAINTED])
@@ -78,7 +78,7 @@ class NodeGroup(Component):
             facts=args.facts,
             tags=self.tags(plan.name, found_by),
             launched_tags=self.tags(plan.name, {**found_by, **owned}),
-            instance_profile_arn=args.role.instance_profile_arn if own else None,
+            instance_profile_arn=profile.arn if own and profile else None,
             security_group_ids=args.security_group_ids or ([args.security_group_id] if own else ()),
             opts=self.child(),
         )

@@ -32,6 +32,7 @@ READS: Mapping[str, Reads] = MappingProxyType(
         "aws:cloudwatch/eventTarget:EventTarget": {"rule/*": "events:ListTargetsByRule"},
         "aws:cloudwatch/logGroup:LogGroup": {"log-group:*": "logs:DescribeLogGroups logs:ListTagsForResource"},
         "aws:ec2/defaultSecurityGroup:DefaultSecurityGroup": {"": "ec2:DescribeSecurityGroups"},
+        "aws:ec2/egressOnlyInternetGateway:EgressOnlyInternetGateway": {"": "ec2:DescribeEgressOnlyInternetGateways"},
         "aws:ec2/eip:Eip": {"": "ec2:DescribeAddresses", "elastic-ip/*": "ec2:DescribeAddressesAttribute"},
         "aws:ec2/flowLog:FlowLog": {"": "ec2:DescribeFlowLogs"},
         "aws:ec2/internetGateway:InternetGateway": {"": "ec2:DescribeInternetGateways"},
@@ -47,6 +48,7 @@ READS: Mapping[str, Reads] = MappingProxyType(
             "": "ec2:DescribeNetworkAcls ec2:DescribeRouteTables ec2:DescribeSecurityGroups ec2:DescribeVpcs",
             "vpc/*": "ec2:DescribeVpcAttribute",
         },
+        "aws:ec2/vpcIpv4CidrBlockAssociation:VpcIpv4CidrBlockAssociation": {"": "ec2:DescribeVpcs"},
         "aws:ec2/vpcEndpoint:VpcEndpoint": {"": "ec2:DescribePrefixLists ec2:DescribeVpcEndpoints"},
         "aws:eks/accessEntry:AccessEntry": {"access-entry/*": "eks:DescribeAccessEntry"},
         "aws:eks/accessPolicyAssociation:AccessPolicyAssociation": {
@@ -54,6 +56,7 @@ READS: Mapping[str, Reads] = MappingProxyType(
         },
         "aws:eks/addon:Addon": {"addon/*": "eks:DescribeAddon"},
         "aws:eks/cluster:Cluster": {"cluster/*": "eks:DescribeCluster"},
+        "aws:eks/fargateProfile:FargateProfile": {"fargateprofile/*": "eks:DescribeFargateProfile"},
         "aws:eks/nodeGroup:NodeGroup": {"nodegroup/*": "eks:DescribeNodegroup"},
         "aws:eks/podIdentityAssociation:PodIdentityAssociation": {
             "podidentityassociation/*": "eks:DescribePodIdentityAssociation"

@@ -29,13 +29,16 @@ class KarpenterRole(ChildInCluster):
         cluster: InCluster,
         node_role_arn: pulumi.Input[str],
         queue_arn: pulumi.Input[str],
+        *,
+        isolated: bool,
     ) -> None:
         """Declare the role, its policies, the Pod Identity association and its guard.
 
-        ``node_role_arn`` is the role that nodes run under, ``queue_arn`` the interruption queue.
+        ``node_role_arn`` is the role that nodes run under, ``queue_arn`` the interruption queue. An ``isolated``
+        controller can't reach IAM.
         """
         super().__init__(name, owner, cluster)
-        documents = self._documents(node_role_arn, queue_arn)
+        documents = self._documents(node_role_arn, queue_arn, isolated=isolated)
 
         def permit(role: roles.Role) -> list[pulumi.Resource]:
             self.register_outputs({"roleArn": role.arn})
@@ -64,7 +67,7 @@ class KarpenterRole(ChildInCluster):
         return iam.RolePolicyAttachment(full, role=role.name, policy_arn=policy.arn, opts=self.child())
 
     def _documents(
-        self, node_role_arn: pulumi.Input[str], queue_arn: pulumi.Input[str]
+        self, node_role_arn: pulumi.Input[str], queue_arn: pulumi.Input[str], *, isolated: bool
     ) -> pulumi.Output[dict[str, str]]:
         """Return all six documents as JSON by name."""
         account = self.account
@@ -72,7 +75,7 @@ class KarpenterRole(ChildInCluster):
         def written(values: Sequence[str]) -> dict[str, str]:
             partition, region, id_, node_role, queue = values
             scope = ArnScope(partition, region, id_, self.naming.cluster)
-            documents = build_karpenter_policies(scope, node_role_arn=node_role, queue_arn=queue)
+            documents = build_karpenter_policies(scope, node_role_arn=node_role, queue_arn=queue, isolated=isolated)
             return {name: format_policy(document) for name, document in documents.items()}
 
         known = pulumi.Output.all(account.partition, account.region, account.id, node_role_arn, queue_arn)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 
 import pulumi
 from pulumi_aws import eks, iam
@@ -12,10 +13,11 @@ from multiarch.nodes.model import NodeGroupKind
 from ..component import Child, Component
 from . import policies, roles
 
+_CNI_IPV4 = "AmazonEKS_CNI_Policy"
 # Source: EKS user guide, "Amazon EKS node IAM role"; the last one is for access to nodes, which have no SSH.
 MANAGED_POLICIES = (
     "AmazonEKSWorkerNodePolicy",
-    "AmazonEKS_CNI_Policy",
+    _CNI_IPV4,
     "AmazonEC2ContainerRegistryPullOnly",
     "AmazonSSMManagedInstanceCore",
 )
@@ -25,14 +27,14 @@ class NodeRole(Child):
     """A role for all managed groups, all self-managed groups, or all nodes of Karpenter.
 
     They don't share a role: EKS creates the access entry of a managed group's role itself, and deletes it with the last
-    managed group; the others must be declared. ``instance_profile_arn`` is set for self-managed groups; Karpenter
-    creates profiles itself. ``needs_aws_auth``: nodes join only with a line in the ConfigMap ``aws-auth``. ``ready`` is
-    what a node needs before it starts and until it is gone.
+    managed group; the others must be declared. ``instance_profile`` is set for self-managed groups; Karpenter creates
+    profiles itself, unless it can't reach IAM. ``needs_aws_auth``: nodes join only with a line in the ConfigMap
+    ``aws-auth``. ``ready`` is what a node needs before it starts and until it is gone.
     """
 
     role_arn: pulumi.Output[str]
     role_name: pulumi.Output[str]
-    instance_profile_arn: pulumi.Output[str] | None
+    instance_profile: iam.InstanceProfile | None
     needs_aws_auth: bool
     ready: tuple[pulumi.Resource, ...]
 
@@ -42,35 +44,30 @@ class NodeRole(Child):
         owner: Component,
         cluster_name: pulumi.Input[str],
         kind: NodeGroupKind | None,
-        sessions: pulumi.Output[str] | None = None,
+        own: Mapping[str, pulumi.Output[str]] = MappingProxyType({}),
         *,
         takes_access_entries: bool = True,
+        with_profile: bool = False,
     ) -> None:
         """Declare the role and its policies, and access entry and instance profile where EKS does not create them.
 
-        ``kind`` is that of the groups, or None for nodes that Karpenter launches; ``sessions`` is the policy of
-        :func:`policies.node_sessions`; ``takes_access_entries``: the cluster's authentication mode has them.
+        ``kind`` is that of the groups, or None for nodes that Karpenter launches; ``own`` are policies by name,
+        such as that of :func:`policies.node_sessions`; ``takes_access_entries``: the cluster's authentication mode has
+        them; ``with_profile``: Karpenter can't create one.
         """
         super().__init__(name, owner)
         which = f"in {kind} groups" if kind else "that Karpenter launches"
         trust = policies.assumed_by_service(pulumi.Output.concat("ec2.", self.account.dns_suffix), "Nodes")
         role = roles.declare_role(self, name, f"Nodes of {self.naming.cluster} {which}", trust)
-        ready = attach_node_policies(self, name, role, MANAGED_POLICIES)
-        if sessions:
-            ready += roles.give_inline(self, f"{name}-session-logs", role, sessions, "session-logs")
+        managed = [each for each in MANAGED_POLICIES if each != _CNI_IPV4 or policies.CNI_IPV6 not in own]
+        ready = attach_node_policies(self, name, role, managed)
+        for key, policy in own.items():
+            ready += roles.give_inline(self, f"{name}-{key}", role, policy, key)
         self.role_arn = pulumi.Output.from_input(role.arn)
         self.role_name = pulumi.Output.from_input(role.name)
-        self.instance_profile_arn = None
-        if kind is NodeGroupKind.SELF_MANAGED:
-            profile = iam.InstanceProfile(
-                name,
-                name_prefix=self.prefix(name, 38),
-                role=role.name,
-                path=self.naming.path,
-                tags=self.tags(name),
-                opts=self.child(),
-            )
-            self.instance_profile_arn = profile.arn
+        self.instance_profile = None
+        if kind is NodeGroupKind.SELF_MANAGED or with_profile:
+            self.instance_profile = declare_profile(self, name, role.name)
         joins_by_itself = kind is NodeGroupKind.MANAGED
         self.needs_aws_auth = not (joins_by_itself or takes_access_entries)
         if takes_access_entries and not joins_by_itself:
@@ -84,13 +81,30 @@ class NodeRole(Child):
             )
             ready.append(entry)
         self.ready = tuple(ready)
-        self.register_outputs({"roleArn": self.role_arn, "instanceProfileArn": self.instance_profile_arn})
+        profile_arn = self.instance_profile.arn if self.instance_profile else None
+        self.register_outputs({"roleArn": self.role_arn, "instanceProfileArn": profile_arn})
+
+
+def declare_profile(owner: Component, name: str, role: pulumi.Input[str]) -> iam.InstanceProfile:
+    """Declare an instance profile of a role, by its name."""
+    return iam.InstanceProfile(
+        name,
+        name_prefix=owner.prefix(name, 38),
+        role=role,
+        path=owner.naming.path,
+        tags=owner.tags(name),
+        opts=owner.child(),
+    )
 
 
 def attach_node_policies(owner: Component, name: str, role: roles.Role, own: Sequence[str]) -> list[pulumi.Resource]:
-    """Attach the policies of AWS that nodes need, by their names, and those of the stack to the role ``name``."""
+    """Give the role ``name`` the policies of AWS that nodes need, by their names, and those of the stack."""
     # Policies of the account may have names of AWS's.
     wanted = {arn.partition(":iam::")[2].replace(":", "-"): arn for arn in owner.naming.iam.node_policies}
     extra = {f"{name}-{each}": arn for each, arn in wanted.items() if each.removeprefix("aws-policy/") not in own}
     rows = {**{f"{name}-{policy}": policy for policy in own}, **extra}
-    return [each for child, policy in rows.items() for each in roles.attach_managed(owner, child, role, policy)]
+    made = [each for child, policy in rows.items() for each in roles.attach_managed(owner, child, role, policy)]
+    if repositories := owner.naming.iam.pull_through_repositories:
+        document = policies.create_repositories(owner.account, repositories)
+        made += roles.give_inline(owner, f"{name}-pull-through", role, document, "pull-through")
+    return made

@@ -9,6 +9,10 @@ import pulumi
 from ..account import Account
 
 VERSION = "2012-10-17"
+SESSION_LOGS, CNI_IPV6 = "session-logs", "cni-ipv6"
+"""Names of policies of nodes' roles: :func:`node_sessions`, :func:`cni_ipv6`."""
+STS = "sts.amazonaws.com"
+"""The audience of tokens that IAM roles are assumed with."""
 
 Statement = Mapping[str, object]
 Actions = str | Sequence[str]
@@ -82,6 +86,23 @@ def assumed_by_pods(*, account: Account, cluster: str, namespace: str, service_a
     return document([trust("PodIdentity", service, actions, condition)])
 
 
+def assumed_by_web_identity(
+    provider_arn: pulumi.Input[str], issuer: pulumi.Input[str], namespace: str, service_account: str
+) -> pulumi.Output[str]:
+    """Trust policy for one service account of a cluster, by its OIDC provider; ``issuer`` is the provider's URL.
+
+    Source: EKS user guide, "Assign IAM roles to Kubernetes service accounts".
+    """
+
+    def write(known: Sequence[str]) -> pulumi.Output[str]:
+        arn, host = known[0], known[1].removeprefix("https://")
+        subject = f"system:serviceaccount:{namespace}:{service_account}"
+        condition = {"StringEquals": {f"{host}:aud": STS, f"{host}:sub": subject}}
+        return document([trust("Irsa", {"Federated": arn}, "sts:AssumeRoleWithWebIdentity", condition)])
+
+    return pulumi.Output.all(provider_arn, issuer).apply(write)
+
+
 def key_policy(account: Account, log_groups: Sequence[pulumi.Input[str]]) -> pulumi.Output[str]:
     """Return the policy of the stack's KMS key: IAM decides, and CloudWatch Logs may use it for these log groups.
 
@@ -105,9 +126,22 @@ def read_repositories(account: Account, repositories: Sequence[str]) -> pulumi.O
     ``GetAuthorizationToken`` can't be limited to repositories; it gives no right to any.
     Source: Amazon ECR user guide, "Amazon ECR Private repository policy examples"; service authorization reference.
     """
-    arns = [each if each.startswith("arn:") else account.arn("ecr", f"repository/{each}") for each in repositories]
+    arns = _locate_repositories(account, repositories)
     actions = [f"ecr:{action}" for action in ("BatchCheckLayerAvailability", "BatchGetImage", "GetDownloadUrlForLayer")]
     return document([allow("LogIn", "ecr:GetAuthorizationToken"), allow("ReadImages", actions, arns)])
+
+
+def create_repositories(account: Account, repositories: Sequence[str]) -> pulumi.Output[str]:
+    """Return what a pull-through cache needs at the first pull, besides AmazonEC2ContainerRegistryPullOnly.
+
+    That policy has ``BatchImportUpstreamImage``. Source: Amazon ECR user guide, "IAM permissions required to sync an
+    upstream registry with an Amazon ECR private registry".
+    """
+    return document([allow("FirstPull", "ecr:CreateRepository", _locate_repositories(account, repositories))])
+
+
+def _locate_repositories(account: Account, repositories: Sequence[str]) -> list[pulumi.Input[str]]:
+    return [each if each.startswith("arn:") else account.arn("ecr", f"repository/{each}") for each in repositories]
 
 
 def node_sessions(
@@ -130,6 +164,26 @@ def node_sessions(
     return document(statements) if statements else None
 
 
+def cni_ipv6(account: Account) -> pulumi.Output[str]:
+    """Return what the VPC CNI needs on a node to give pods IPv6 addresses; AWS has no managed policy for it.
+
+    Source: EKS user guide, "Create IAM policy for clusters that use the IPv6 family".
+    """
+    reads = ["ec2:DescribeInstances", "ec2:DescribeInstanceTypes", "ec2:DescribeNetworkInterfaces", "ec2:DescribeTags"]
+    interfaces = pulumi.Output.concat("arn:", account.partition, ":ec2:*:*:network-interface/*")
+    return document(
+        [
+            allow("Addresses", ["ec2:AssignIpv6Addresses", *reads]),
+            allow("TagInterfaces", "ec2:CreateTags", interfaces),
+        ]
+    )
+
+
+def list_cni_policies(account: Account, *, ipv6: bool) -> dict[str, pulumi.Output[str]]:
+    """Return the policies of nodes' roles that follow from the addresses of pods, by name."""
+    return {CNI_IPV6: cni_ipv6(account)} if ipv6 else {}
+
+
 def assumed_by_flow_logs(account: Account) -> pulumi.Output[str]:
     """Trust policy for VPC flow logs of this account and region.
 
@@ -140,6 +194,12 @@ def assumed_by_flow_logs(account: Account) -> pulumi.Output[str]:
         "ArnLike": {"aws:SourceArn": account.arn("ec2", "vpc-flow-log/*")},
     }
     return document([trust("FlowLogs", {"Service": "vpc-flow-logs.amazonaws.com"}, condition=condition)])
+
+
+def assumed_by_fargate(account: Account, cluster: str) -> pulumi.Output[str]:
+    """Trust policy for Fargate pods of one cluster. Source: EKS user guide, "Amazon EKS Pod execution IAM role"."""
+    condition = {"ArnLike": {"aws:SourceArn": account.arn("eks", f"fargateprofile/{cluster}/*")}}
+    return document([trust("FargatePods", {"Service": "eks-fargate-pods.amazonaws.com"}, condition=condition)])
 
 
 def write_flow_logs(account: Account, log_group: str) -> pulumi.Output[str]:

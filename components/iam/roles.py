@@ -54,3 +54,10 @@ def give_inline(
     if role.existing:
         return []
     return [iam.RolePolicy(name, name=physical or name, role=role.name, policy=policy, opts=owner.child())]
+
+
+def name_attachment(role: str, policy: str) -> str:
+    """Return a logical name that stays when other policies come and go: an attachment that is replaced is detached."""
+    owner, _, name = policy.removeprefix("arn:").rpartition(":policy/")
+    account = owner.rpartition(":")[2]
+    return f"{role}-{name}" if account in ("", "aws") else f"{role}-{account}-{name}"

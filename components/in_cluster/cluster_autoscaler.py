@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import pulumi
 
 from multiarch.autoscaling.balancing import IGNORED_BY_FLAG
@@ -39,7 +41,13 @@ class ClusterAutoscaler(ChildInCluster):
         self.release = self.declare_release(
             NAME,
             Chart(NAME, plan.chart_version, repository=CLUSTER_AUTOSCALER_REPOSITORY),
-            values(plan, cluster=own, region=self.account.region, arm64_taint=arm64_taint),
+            values(
+                plan,
+                cluster=own,
+                region=self.account.region,
+                arm64_taint=arm64_taint,
+                image=cluster.choose_image(NAME),
+            ),
             after=(*cluster.ready, *before),
         )
         # Known once the release is deployed: nothing else in a program of others would see that it is not.
@@ -63,9 +71,14 @@ class Priorities(ChildInCluster):
 
 
 def values(
-    plan: ClusterAutoscalerPlan, *, cluster: str, region: pulumi.Input[str], arm64_taint: Taint | None
+    plan: ClusterAutoscalerPlan,
+    *,
+    cluster: str,
+    region: pulumi.Input[str],
+    arm64_taint: Taint | None,
+    image: Mapping[str, str],
 ) -> Manifest:
-    """Return the chart's values.
+    """Return the chart's values. ``image`` are those of the image, besides its tag.
 
     Arguments are strings: the chart writes ``--KEY=VALUE``, and would format other YAML types as Go does.
     Source: https://github.com/kubernetes/autoscaler/tree/master/charts/cluster-autoscaler
@@ -76,7 +89,7 @@ def values(
         "cloudProvider": "aws",
         "awsRegion": region,
         "autoDiscovery": {"clusterName": cluster},
-        "image": {"tag": plan.image_tag},
+        "image": {**image, "tag": plan.image_tag},
         "extraArgs": {
             # The chart writes the priorities' ConfigMap only if one element is exactly ``priority``.
             "expander": "priority,least-waste",

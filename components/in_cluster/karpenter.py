@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import pulumi
-from pulumi_aws import ec2
+from pulumi_aws import ec2, iam
 
 from multiarch.autoscaling.karpenter import build_discovery_tags, build_node_class, build_node_pool
 from multiarch.autoscaling.model import KarpenterPlan
@@ -32,9 +32,9 @@ class KarpenterArgs:
     """``controller_group`` is the EKS name of the managed node group that the controller runs on.
 
     ``controller_taints`` are the taints that the controller must tolerate: the group's, and the one of arm64 nodes.
-    ``sessions`` is the policy for sessions on nodes. ``subnet_ids`` replace the subnets of the plan. ``successor`` is
-    the autoscaler that replaces Karpenter, or None. With ``security_group_ids`` nothing of the cluster is tagged:
-    Karpenter finds the groups by their IDs.
+    ``node_policies`` are policies of the nodes' role, by name. ``subnet_ids`` replace the subnets of the plan.
+    ``successor`` is the autoscaler that replaces Karpenter, or None. With ``security_group_ids`` nothing of the cluster
+    is tagged: Karpenter finds the groups by their IDs.
     """
 
     plan: KarpenterPlan
@@ -43,7 +43,7 @@ class KarpenterArgs:
     security_group_id: pulumi.Input[str]
     security_group_ids: Sequence[pulumi.Input[str]] = ()
     takes_access_entries: bool = True
-    sessions: pulumi.Output[str] | None = None
+    node_policies: Mapping[str, pulumi.Output[str]] = field(default_factory=dict)
     successor: pulumi.Input[pulumi.Resource] | None = None
     subnet_ids: pulumi.Input[Sequence[pulumi.Input[str]]] | None = None
 
@@ -61,15 +61,22 @@ class Karpenter(ChildInCluster):
         """Declare everything."""
         super().__init__(name, owner, cluster)
         entries = args.takes_access_entries
+        isolated = args.plan.isolated
         self.nodes = nodes = NodeRole(
-            "karpenter-nodes", self, cluster.cluster_name, None, args.sessions, takes_access_entries=entries
+            "karpenter-nodes",
+            self,
+            cluster.cluster_name,
+            None,
+            args.node_policies,
+            takes_access_entries=entries,
+            with_profile=isolated,
         )
         queue = InterruptionQueue("interruption-queue", self, args.plan.queue)
-        role = KarpenterRole(NAME, self, cluster, nodes.role_arn, queue.arn)
+        role = KarpenterRole(NAME, self, cluster, nodes.role_arn, queue.arn, isolated=isolated)
         controller = self._charts(args, queue, role)
         tags = [] if args.security_group_ids else self._tag_security_group(args)
         ready: After = (controller, *nodes.ready, *tags)
-        NodePools("node-pools", self, cluster, args, nodes.role_name, ready)
+        NodePools("node-pools", self, cluster, args, nodes.role_name, ready, nodes.instance_profile)
         self.register_outputs({"chartVersion": args.plan.chart_version, "queue": queue.name})
 
     def _charts(
@@ -102,12 +109,16 @@ class Karpenter(ChildInCluster):
             {"key": labels.EKS_NODE_GROUP, "operator": "In", "values": [args.controller_group]},
         ]
         spread = {"maxSkew": 1, "whenUnsatisfiable": "ScheduleAnyway"}
+        # With custom networking no pod is on the primary interface, which Karpenter would count.
+        reserved = {"reservedENIs": "1"} if args.plan.node_class.custom_networking else {}
         return {
             "settings": {
                 "clusterName": self.naming.cluster,
                 "interruptionQueue": queue.name,
                 "eksControlPlane": True,
+                **({"isolatedVPC": True} if args.plan.isolated else {}),
                 "featureGates": {"spotToSpotConsolidation": args.plan.spot_to_spot},
+                **reserved,
             },
             "serviceAccount": {"create": True, "name": SERVICE_ACCOUNT},
             "replicas": 2,
@@ -129,7 +140,10 @@ class Karpenter(ChildInCluster):
                 {**spread, "topologyKey": labels.HOSTNAME},
             ],
             # The memory limit equals the request, so that a full node does not evict the pod.
-            "controller": {"resources": {"requests": {"cpu": "500m", "memory": "1Gi"}, "limits": {"memory": "1Gi"}}},
+            "controller": {
+                "resources": {"requests": {"cpu": "500m", "memory": "1Gi"}, "limits": {"memory": "1Gi"}},
+                **({"image": image} if (image := self.cluster.choose_image(NAME)) else {}),
+            },
         }
 
     def _tag_security_group(self, args: KarpenterArgs) -> list[pulumi.Resource]:
@@ -157,8 +171,9 @@ class NodePools(ChildInCluster):
         args: KarpenterArgs,
         role: pulumi.Input[str],
         ready: After,
+        profile: iam.InstanceProfile | None = None,
     ) -> None:
-        """Declare class and pools; ``role`` is the name of the role that nodes run under.
+        """Declare class and pools; ``role`` is the name of the role that nodes run under, ``profile`` one that has it.
 
         ``ready`` must exist before the first node is launched and until the last one is gone: controller, permissions,
         and the tags by which Karpenter finds subnets and the security group. The autoscaler that replaces Karpenter
@@ -174,6 +189,7 @@ class NodePools(ChildInCluster):
             role=role,
             tags=tuple(sorted((*self.naming.tags, (CLUSTER_TAG, self.naming.cluster)))),
             security_groups=args.security_group_ids,
+            instance_profile=profile.name if profile else None,
         )
         if args.subnet_ids is not None:
             subnets = pulumi.Output.from_input(args.subnet_ids)

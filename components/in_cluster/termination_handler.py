@@ -37,7 +37,9 @@ class TerminationHandler(ChildInCluster):
     ) -> None:
         """Declare release and hooks; ``groups`` are the names of Auto Scaling Groups by self-managed node group."""
         super().__init__(name, owner, cluster)
-        release = self.declare_release(NAME, Chart(CHART, NODE_TERMINATION_HANDLER_CHART), values())
+        release = self.declare_release(
+            NAME, Chart(CHART, NODE_TERMINATION_HANDLER_CHART), values(cluster.choose_image(NAME))
+        )
         for group, scaling_group in groups.items():
             autoscaling.LifecycleHook(
                 group,
@@ -51,8 +53,8 @@ class TerminationHandler(ChildInCluster):
         self.register_outputs({"chartVersion": NODE_TERMINATION_HANDLER_CHART})
 
 
-def values() -> Manifest:
-    """Return the chart's values where they differ from its defaults.
+def values(image: Mapping[str, str]) -> Manifest:
+    """Return the chart's values where they differ from its defaults; ``image`` are those of the image.
 
     The chart's DaemonSet tolerates all taints, its image has both architectures, and it uses the host's network, from
     which the instance's metadata can be reached with a hop limit of 1. Source: the chart's values.yaml.
@@ -65,4 +67,5 @@ def values() -> Manifest:
         "enableASGLifecycleDraining": True,
         "nodeTerminationGracePeriod": _DRAIN,
         "daemonsetAffinity": TERMINATION_HANDLER.pod_spec["affinity"],
+        **({"image": image} if image else {}),
     }

@@ -63,6 +63,11 @@ class KarpenterArgs(TypedDict):
     """Settings of the kubelet on all of its nodes."""
     serviceMonitor: NotRequired[bool]
     """Declare a ServiceMonitor for Prometheus' operator, whose CRDs must be there. Default: false."""
+    isolatedVPC: NotRequired[bool]
+    """The controller can't reach AWS services without VPC endpoints: IAM and the price list. Nodes then get an
+    instance profile of the stack, and on-demand prices are those that the release of Karpenter brings. Default:
+    true with `network.nat: none`, otherwise false.
+    """
     spotToSpotConsolidation: NotRequired[bool]
     """Replace spot nodes by cheaper spot nodes too: Karpenter's feature gate SpotToSpotConsolidation, which is alpha.
     It needs pools with 15 instance types or more. Default: false.
@@ -196,6 +201,14 @@ class PlatformArgs(TypedDict):
     """What EKS does at the end of standard support. STANDARD: upgrade the cluster to the next minor version. EXTENDED:
     keep it, at six times the price per cluster hour. Default: EKS's, which is EXTENDED. One of STANDARD, EXTENDED.
     """
+    zonalShift: NotRequired[bool]
+    """Whether traffic in the cluster can be shifted away from an impaired zone. Application Recovery Controller (ARC)
+    does it when you start a shift, or have autoshift on. To turn it off write false. Default: EKS's, which is off.
+    """
+    controlPlaneTier: NotRequired[str]
+    """The control plane's scaling tier. Every tier but standard is provisioned, at a price per hour. Default: EKS's,
+    which is standard. One of standard, tier-xl, tier-2xl, tier-4xl, tier-8xl.
+    """
     nodeRepair: NotRequired[bool]
     """Let EKS replace or reboot nodes of managed groups that stay unhealthy. Without the add-on
     eks-node-monitoring-agent it sees the kubelet's conditions only. Default: EKS's, which is off.
@@ -203,7 +216,7 @@ class PlatformArgs(TypedDict):
     cluster: NotRequired[ExistingClusterSettings]
     """An EKS cluster that is there already. Default: a new one. The keys that describe a new cluster (clusterName,
     network, apiEndpoint, secretsEncryption, logging, access, addons, deletionProtection, storageClass,
-    upgradePolicy) are then rejected.
+    upgradePolicy, zonalShift, controlPlaneTier) are then rejected.
     """
     network: NotRequired[NetworkSettings]
     """A new or an existing VPC."""
@@ -225,6 +238,8 @@ class PlatformArgs(TypedDict):
     """Node groups by name."""
     multiArchitectureGroups: NotRequired[dict[str, MultiArchitectureGroupSettings]]
     """Pairs of node groups whose pods may use either architecture, by name."""
+    fargateProfiles: NotRequired[dict[str, FargateProfileSettings]]
+    """Fargate profiles by name: pods that run on AWS Fargate, without nodes, on amd64."""
     registryMirrors: NotRequired[dict[str, list[str]]]
     """Mirrors that containerd tries before a registry, on all nodes: https URLs without a path, by the registry's
     host. They are used without credentials.
@@ -535,6 +550,12 @@ class ChartsSettings(TypedDict):
     """An OCI registry of your organisation that has copies of the charts. Each is then taken as `REGISTRY/NAME`, in
     the same version. Pulumi loads them in every preview. Default: their publishers' registries.
     """
+    imageRegistries: NotRequired[dict[str, str]]
+    """Registries of your organisation that have the images of these charts, `HOST` or `HOST/PATH` by the publisher's
+    host: `public.ecr.aws` (Karpenter, the node termination handler), `registry.k8s.io` (the cluster autoscaler).
+    Repositories keep their names below it, as in a pull-through cache of Amazon ECR. Default: the publishers'
+    registries.
+    """
 
 class ClusterAutoscalerSettings(TypedDict):
     """The cluster autoscaler, where `autoscaling.use` is `cluster-autoscaler`."""
@@ -569,6 +590,12 @@ class ControllerClusterSettings(TypedDict):
     """
     prefixDelegation: NotRequired[bool]
     """Whether the VPC CNI gives nodes /28 prefixes instead of single addresses. Default: false."""
+    customNetworking: NotRequired[bool]
+    """Whether pods have subnets of their own (AWS_VPC_K8S_CNI_CUSTOM_NETWORK_CFG); nodes then take fewer pods.
+    Default: false.
+    """
+    ipFamily: NotRequired[str]
+    """The addresses of pods and Services. One of ipv4, ipv6. Default: ipv4."""
     kubeconfig: pulumi.Input[str]
     """A kubeconfig with which Pulumi reaches the Kubernetes API."""
 
@@ -596,9 +623,13 @@ class ExistingClusterSettings(TypedDict):
     API, API_AND_CONFIG_MAP, CONFIG_MAP.
     """
     ipFamily: NotRequired[str]
-    """The addresses of pods and Services. Only ipv4 is supported. One of ipv4, ipv6."""
+    """The addresses of pods and Services. One of ipv4, ipv6."""
     prefixDelegation: NotRequired[bool]
     """Whether the VPC CNI gives nodes /28 prefixes instead of single addresses. Default: false."""
+    customNetworking: NotRequired[bool]
+    """Whether pods have subnets of their own (AWS_VPC_K8S_CNI_CUSTOM_NETWORK_CFG); nodes then take fewer pods.
+    Default: false.
+    """
     podIdentityAgent: NotRequired[bool]
     """Whether the Pod Identity agent is installed. Pods that need an IAM role get it through the agent. Default:
     false.
@@ -633,6 +664,18 @@ class ExtraAddonSettings(TypedDict):
     namespace: NotRequired[str]
     """The namespace in which EKS installs the add-on, where it gets a role. Default: as for serviceAccount."""
 
+class FargateProfileSettings(TypedDict):
+    """Pods that run on AWS Fargate. It has amd64 only, no DaemonSets, and no Pod Identity."""
+    selectors: list[FargateSelectorSettings]
+    """Which pods: those that at least one selector matches."""
+
+class FargateSelectorSettings(TypedDict):
+    """Pods of one namespace, possibly with labels."""
+    namespace: str
+    """The namespace, also with wildcards, such as `jobs-*`."""
+    labels: NotRequired[dict[str, str]]
+    """Labels that the pods must have, also with wildcards. Default: all pods of the namespace."""
+
 class FlowLogsSettings(TypedDict):
     """Flow logs of a new VPC, in an encrypted CloudWatch log group."""
     traffic: NotRequired[str]
@@ -657,6 +700,12 @@ class IamSettings(TypedDict):
     """
     nodePolicies: NotRequired[list[str]]
     """ARNs of managed policies that the roles of nodes get in addition, where the stack creates these roles."""
+    pullThroughRepositories: NotRequired[list[str]]
+    """Repositories of pull-through caches in Amazon ECR that nodes may create when they pull an image for the first
+    time, where the stack creates their roles: names in the account and region of the stack, or ARNs, with `*`.
+    """
+    serviceAccounts: NotRequired[dict[str, ServiceAccountSettings]]
+    """Roles of workloads, one for each service account, by a name of your choice."""
 
 class InstanceTypesByArchitectureSettings(TypedDict):
     """Instance types for each half of a multi-architecture group."""
@@ -684,6 +733,12 @@ class KarpenterClusterSettings(TypedDict):
     """
     prefixDelegation: NotRequired[bool]
     """Whether the VPC CNI gives nodes /28 prefixes instead of single addresses. Default: false."""
+    customNetworking: NotRequired[bool]
+    """Whether pods have subnets of their own (AWS_VPC_K8S_CNI_CUSTOM_NETWORK_CFG); nodes then take fewer pods.
+    Default: false.
+    """
+    ipFamily: NotRequired[str]
+    """The addresses of pods and Services. One of ipv4, ipv6. Default: ipv4."""
     kubeconfig: pulumi.Input[str]
     """A kubeconfig with which Pulumi reaches the Kubernetes API."""
     securityGroupId: pulumi.Input[str]
@@ -713,6 +768,11 @@ class KarpenterSettings(TypedDict):
     """Settings of the kubelet on all of its nodes."""
     serviceMonitor: NotRequired[bool]
     """Declare a ServiceMonitor for Prometheus' operator, whose CRDs must be there. Default: false."""
+    isolatedVPC: NotRequired[bool]
+    """The controller can't reach AWS services without VPC endpoints: IAM and the price list. Nodes then get an
+    instance profile of the stack, and on-demand prices are those that the release of Karpenter brings. Default:
+    true with `network.nat: none`, otherwise false.
+    """
     spotToSpotConsolidation: NotRequired[bool]
     """Replace spot nodes by cheaper spot nodes too: Karpenter's feature gate SpotToSpotConsolidation, which is alpha.
     It needs pools with 15 instance types or more. Default: false.
@@ -837,6 +897,10 @@ class NetworkSettings(TypedDict):
     """A new VPC (`cidr`, `zones`, `nat`, `endpoints`, `flowLogs`) or an existing one (`vpcId`)."""
     cidr: NotRequired[str]
     """IPv4 CIDR block of the new VPC, between /16 and /22. Default: 10.0.0.0/16."""
+    podCidr: NotRequired[str]
+    """A secondary IPv4 CIDR block of the new VPC, between /16 and /25, for pods alone: nodes stay in `cidr` (custom
+    networking of the VPC CNI). A node then takes fewer pods. Default: pods have addresses of `cidr`.
+    """
     zones: NotRequired[Any]
     """How many availability zones (2 to 6), or their names. Default: 2. EKS needs two."""
     nat: NotRequired[str]
@@ -850,8 +914,8 @@ class NetworkSettings(TypedDict):
     flowLogs: NotRequired[FlowLogsSettings]
     """Log the traffic of the new VPC, for example `{traffic: REJECT}`. Default: no flow logs."""
     vpcId: NotRequired[str]
-    """An existing VPC. Then `privateSubnets` or `privateSubnetIds` is needed too, and cidr, zones, nat, endpoints and
-    flowLogs are not allowed.
+    """An existing VPC. Then `privateSubnets` or `privateSubnetIds` is needed too, and cidr, podCidr, zones, nat,
+    endpoints and flowLogs are not allowed.
     """
     privateSubnets: NotRequired[dict[str, list[str]]]
     """The existing subnets that nodes and the control plane's network interfaces use: lists of IDs by zone, two zones
@@ -861,6 +925,15 @@ class NetworkSettings(TypedDict):
     """The same as a list of IDs. The zones then have no names here."""
     controlPlaneSubnetIds: NotRequired[list[str]]
     """Subnets for the control plane's network interfaces alone, in two zones at least. Default: those of nodes."""
+    podSubnets: NotRequired[dict[str, str]]
+    """Existing subnets for pods alone, one for each zone of `privateSubnets` (custom networking of the VPC CNI).
+    Default: pods have addresses of their node's subnet.
+    """
+    ipFamily: NotRequired[str]
+    """The addresses of pods and Services. With ipv6 pods take none of `cidr`; a new VPC gets an IPv6 CIDR block of
+    Amazon's, and subnets of an existing one need theirs. It stays for the cluster's life. Default: ipv4. One of
+    ipv4, ipv6.
+    """
     serviceCidr: NotRequired[str]
     """IPv4 CIDR block of Kubernetes Services, /12 to /24 of a private CIDR block, apart from the VPC's. Default:
     172.20.0.0/16.
@@ -991,12 +1064,18 @@ class NodesClusterSettings(TypedDict):
     """
     prefixDelegation: NotRequired[bool]
     """Whether the VPC CNI gives nodes /28 prefixes instead of single addresses. Default: false."""
+    customNetworking: NotRequired[bool]
+    """Whether pods have subnets of their own (AWS_VPC_K8S_CNI_CUSTOM_NETWORK_CFG); nodes then take fewer pods.
+    Default: false.
+    """
+    ipFamily: NotRequired[str]
+    """The addresses of pods and Services. One of ipv4, ipv6. Default: ipv4."""
     endpoint: pulumi.Input[str]
     """The URL of the Kubernetes API server."""
     certificateAuthority: pulumi.Input[str]
     """The cluster's certificate authority, PEM in base64."""
     serviceCidr: pulumi.Input[str]
-    """The IPv4 CIDR block of Kubernetes Services, such as 172.20.0.0/16."""
+    """The CIDR block of Kubernetes Services, such as 172.20.0.0/16."""
     securityGroupId: pulumi.Input[str]
     """The security group that EKS made for the cluster."""
 
@@ -1138,6 +1217,22 @@ class SecretsEncryptionSettings(TypedDict):
     """EKS can't take encryption back: once on, it stays on for the cluster's life. Default: true."""
     kmsKeyArn: NotRequired[str]
     """An existing key. Default: a key of this stack's own, rotated every year."""
+
+class ServiceAccountSettings(TypedDict):
+    """The IAM role of the pods of one service account."""
+    namespace: str
+    """The namespace of the service account."""
+    name: NotRequired[str]
+    """The name of the service account. Default: the key. The stack does not create it."""
+    policies: NotRequired[list[str]]
+    """ARNs of IAM policies of the role."""
+    statements: NotRequired[list[PolicyStatementSettings]]
+    """Statements of the role's own policy."""
+    credentials: NotRequired[str]
+    """How the pods get credentials. pod-identity: by the Pod Identity agent. irsa: by the cluster's OIDC provider, for
+    pods on Fargate and old SDKs; the service account needs the annotation eks.amazonaws.com/role-arn with the ARN
+    that the output serviceAccountRoles has. One of pod-identity, irsa. Default: pod-identity.
+    """
 
 class ServiceMonitorSettings(TypedDict):
     """A ServiceMonitor of the Prometheus operator."""

@@ -6,6 +6,7 @@ from multiarch.schema.parts import SingleKarpenter
 from multiarch.stack.parts import build_part_tags, plan_karpenter_part
 
 from ..component import Naming
+from ..iam import policies
 from ..in_cluster import karpenter
 from .arguments import KarpenterArgs
 from .part import Part, accepting, region, settings
@@ -39,6 +40,7 @@ class Karpenter(Part):
             controller_taints=(*([part.arm64_taint] if part.arm64_taint else []), *part.controller_taints),
             security_group_id=known.cluster.security_group_id,
             subnet_ids=known.subnet_ids,
+            node_policies=policies.list_cni_policies(self.account, ipv6=known.cluster.ip_family == "ipv6"),
         )
         karpenter.Karpenter(name, self, self.reach(known.cluster, name, known.charts), in_cluster)
         self.chart_version = pulumi.Output.from_input(plan.chart_version)

@@ -8,6 +8,7 @@ from multiarch.stack.parts import build_part_tags, plan_node_group_part
 
 from ..aws import node_group
 from ..component import Naming
+from ..iam import policies
 from ..iam.node_role import NodeRole
 from .arguments import NodeGroupArgs
 from .part import Part, accepting, settings
@@ -44,7 +45,8 @@ class NodeGroup(Part):
             part = plan_node_group_part(name, known, today=today)
         plan, cluster = part.plan, known.cluster
         super().__init__(name, part.warnings, opts, Naming(cluster.name, build_part_tags(known.tags)))
-        role = NodeRole(f"{name}-nodes", self, cluster.name, plan.kind)
+        own = policies.list_cni_policies(self.account, ipv6=cluster.ip_family == "ipv6")
+        role = NodeRole(f"{name}-nodes", self, cluster.name, plan.kind, own)
         made = node_group.NodeGroup(
             name,
             node_group.NodeGroupArgs(
@@ -74,4 +76,11 @@ class NodeGroup(Part):
 def _facts(cluster: NodesCluster) -> pulumi.Output[ClusterFacts]:
     """Return what user data needs to know of the cluster."""
     known = pulumi.Output.all(cluster.endpoint, cluster.certificate_authority, cluster.service_cidr)
-    return known.apply(lambda values: ClusterFacts(cluster.name, values[0], values[1], values[2]))
+    return known.apply(lambda values: _check_family(ClusterFacts(cluster.name, *values), cluster.ip_family))
+
+
+def _check_family(facts: ClusterFacts, family: str) -> ClusterFacts:
+    """Raise RunError for Services of the other family: nodes would give pods no addresses."""
+    if (":" in facts.service_cidr) != (family == "ipv6"):
+        raise pulumi.RunError(f"cluster.ipFamily is {family}, and cluster.serviceCidr is {facts.service_cidr}.")
+    return facts

@@ -48,7 +48,7 @@ class Part(Component):
     def reach(self, cluster: ControllerCluster, name: str, charts: Charts) -> InCluster:
         """Reach the Kubernetes API of a cluster that is there already."""
         provider = kubernetes.Provider(name, kubeconfig=cluster.kubeconfig, opts=self.child())
-        return InCluster(cluster.name, provider, ready=(), chart_registry=charts.registry)
+        return InCluster(cluster.name, provider, (), charts.registry, charts.image_registries)
 
 
 @contextmanager

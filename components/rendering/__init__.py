@@ -12,19 +12,19 @@ import sys
 from collections.abc import Callable, Coroutine, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import copy_context
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pulumi
 from pulumi.runtime.settings import Settings
 from pulumi.runtime.stack import run_in_stack
 
-from multiarch.stack.model import Plan
+from multiarch.stack.model import ClusterPlan, Plan
 
 from ..platform import Platform, PlatformArgs
 from . import files
 from .marked_values import Json, Where
-from .recording import Recorded, Recorder
+from .recording import CLUSTER_TYPE, Recorded, Recorder
 
 __all__ = ["RenderedStack", "render"]
 
@@ -76,7 +76,14 @@ def render(plan: Plan, directory: Path) -> RenderedStack:
 
 def declare(plan: Plan) -> Declared:
     """Run the components for a plan."""
-    return record(lambda: _program(plan), stack=plan.stack, region=plan.region)
+    cluster, bare = plan.cluster, plan
+    if isinstance(cluster, ClusterPlan):
+        bare = replace(plan, cluster=replace(cluster, zonal_shift=None, tier=None))
+    found = record(lambda: _program(bare), stack=plan.stack, region=plan.region)
+    # A transform adds these to the cluster inside of the component, where no engine runs it.
+    more = cluster.later_inputs if isinstance(cluster, ClusterPlan) else {}
+    whole = [replace(it, inputs={**it.inputs, **more}) if it.type == CLUSTER_TYPE else it for it in found.resources]
+    return replace(found, resources=tuple(whole))
 
 
 def record(program: Callable[[], Coroutine[None, None, None]], *, stack: str, region: str | None) -> Declared:

@@ -80,8 +80,10 @@ def cluster(name: str, inputs: Properties, where: Where) -> dict[str, Json]:
         "name": cluster_name,
         "arn": where.arn("eks", f"cluster/{cluster_name}"),
         "version": inputs.get("version"),
+        "kubernetesNetworkConfig": {"serviceIpv6Cidr": "2001:db8:0:ffff::/108"},
         "endpoint": f"https://{cluster_name}.example.invalid",
         "certificateAuthority": {"data": CERTIFICATE_AUTHORITY},
+        "identities": [{"oidcs": [{"issuer": f"https://<OIDC issuer of {cluster_name}>"}]}],
         "vpcConfig": {"clusterSecurityGroupId": f"<SecurityGroup:{name}, made by EKS>", "vpcId": inputs.get("vpcId")},
     }
 
@@ -118,6 +120,8 @@ def _managed_group(mark: str, inputs: Properties) -> dict[str, Json]:
 _EXTRA: Mapping[str, Callable[[str, Properties], dict[str, Json]]] = MappingProxyType(
     {
         "aws:ec2/eip:Eip": lambda mark, _: {"allocationId": mark},
+        # RFC 3849 keeps 2001:db8::/32 for documentation.
+        "aws:ec2/vpc:Vpc": lambda _mark, _: {"ipv6CidrBlock": "2001:db8::/56"},
         "aws:ec2/launchTemplate:LaunchTemplate": lambda _mark, _: {"latestVersion": 1},
         "aws:eks/nodeGroup:NodeGroup": _managed_group,
         "aws:kms/key:Key": lambda mark, _: {"keyId": mark},

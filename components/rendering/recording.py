@@ -16,7 +16,7 @@ from . import marked_values
 from .marked_values import Json, Properties, Where
 
 STACK_TYPE = "pulumi:pulumi:Stack"
-_CLUSTER_TYPE = "eks:index:Cluster"
+CLUSTER_TYPE = "eks:index:Cluster"
 _EKS_CLUSTER_TYPE = "aws:eks/cluster:Cluster"
 # How the engine's protocol marks a value that is more than JSON: pulumi, sdk/go/common/resource/sig.
 _SIGNATURE = "4dabf18193072939515e22adb298388d"
@@ -102,7 +102,7 @@ class Recorder(MockMonitor):
             # A component has only the outputs that it registers; a provider returns the inputs and what it adds.
             response.object.CopyFrom(request.object)
         response.object.update(marked_values.outputs(request.type, request.name, inputs, self._where))
-        if request.type == _CLUSTER_TYPE:
+        if request.type == CLUSTER_TYPE:
             response.object.update({"eksCluster": self._cluster(urn, request.name, inputs)})
         return response
 

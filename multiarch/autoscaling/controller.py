@@ -30,6 +30,8 @@ _RESERVED = ("cpu", "memory", "ephemeral-storage")
 REPLICAS = 2
 """Controller replicas, one of them the leader, on different nodes."""
 _LONGEST_QUEUE = 80
+_NEEDS_IAM = ((1, 7, 0), (1, 8, 3))
+"""From the first of these releases to before the last. https://github.com/aws/karpenter-provider-aws/issues/8609"""
 # Tags that Karpenter writes itself; its CRD rejects them.
 _KARPENTER_TAG = (
     r"eks:eks-cluster-name|kubernetes\.io/cluster.*|karpenter\.sh/node(?:pool|claim)|karpenter\.k8s\.aws/ec2nodeclass"
@@ -47,8 +49,9 @@ def plan_karpenter(
 ) -> KarpenterPlan:
     """Derive Karpenter's plan, reporting every problem. ``cordoned``: a migration is replacing Karpenter."""
     version = group = queue = ""
+    isolated = context.isolated if settings.isolated_vpc is None else settings.isolated_vpc
     if not settings.installed:
-        version, queue = _version(settings, context, report), get_queue_name(context.name)
+        version, queue = _version(settings, context, report, isolated=isolated), get_queue_name(context.name)
         group = _controller_group(settings, groups, context, report)
     alias, family = plan_image(settings, context, report)
     check_hop_limit(settings.imds_hop_limit, PATH, report)
@@ -68,18 +71,20 @@ def plan_karpenter(
             ami_alias=alias,
             disk_size=settings.disk_size,
             imds_hop_limit=settings.imds_hop_limit,
-            max_pods=_max_pods(pools) if context.prefix_delegation else None,
+            max_pods=_max_pods(pools, context) if context.prefix_delegation else None,
             subnet_ids=context.subnet_ids,
             role=settings.node_role or "",
             kubelet=kubelet,
             registry_mirrors=context.registry_mirrors,
             instance_store=settings.instance_store_policy is not None,
+            custom_networking=context.custom_networking,
         ),
         pools=pools,
         service_monitor=settings.service_monitor,
         cordoned=cordoned,
         spot_to_spot=settings.spot_to_spot_consolidation,
         installed=settings.installed,
+        isolated=isolated,
     )
 
 
@@ -94,13 +99,15 @@ def _check_kubelet_room(
             check_room(given, (*PATH, "kubelet"), report)
 
 
-def _max_pods(pools: Sequence[NodePoolPlan]) -> int:
+def _max_pods(pools: Sequence[NodePoolPlan], context: ClusterContext) -> int:
     """Return the max pods of all nodes, with prefix delegation: no more than the smallest type has addresses for.
 
     Karpenter does not know about prefix delegation and would count single addresses; its node class has one number.
     """
     types = {each for pool in pools for each in pool.instance_types}
-    return min([POD_CEILING_SMALL, *(compute_max_pods(each, prefix_delegation=True) for each in types)])
+    custom = context.custom_networking
+    found = (compute_max_pods(each, prefix_delegation=True, custom_networking=custom) for each in types)
+    return min([POD_CEILING_SMALL, *found])
 
 
 def get_queue_name(cluster: str) -> str:
@@ -112,7 +119,7 @@ def get_queue_name(cluster: str) -> str:
     return f"{cluster[: _LONGEST_QUEUE - 19]}-{digest}-karpenter"
 
 
-def _version(settings: Karpenter, context: ClusterContext, report: ProblemReport) -> str:
+def _version(settings: Karpenter, context: ClusterContext, report: ProblemReport, *, isolated: bool) -> str:
     """Return the chart's version, and report one that does not fit the cluster or this project's IAM policies."""
     version, path = settings.version or KARPENTER_CHART, (*PATH, "version")
     try:
@@ -127,6 +134,8 @@ def _version(settings: Karpenter, context: ClusterContext, report: ProblemReport
         fault = f"Karpenter {version} does not work with Kubernetes {context.version}, which needs {minimum} or later."
     elif numbers[:2] > parse_chart_version(KARPENTER_CHART)[:2]:
         fault = f"the IAM policies here are those of Karpenter {KARPENTER_CHART}; {version} may need others."
+    elif isolated and _NEEDS_IAM[0] <= numbers < _NEEDS_IAM[1]:
+        fault = f"Karpenter {version} calls IAM also with isolatedVPC, and would never let go of its node class."
     if fault:
         report("karpenter-version", path, fault, hint=f"Omit version for {KARPENTER_CHART}.")
     return version

@@ -98,15 +98,19 @@ def build_cluster_autoscaler_policy(cluster: str) -> PolicyDocument:
     return _document(_allow("Read", read, "*"), _allow("ChangeOwnGroups", write, "*", owned))
 
 
-def build_karpenter_policies(scope: ArnScope, *, node_role_arn: str, queue_arn: str) -> Mapping[str, PolicyDocument]:
+def build_karpenter_policies(
+    scope: ArnScope, *, node_role_arn: str, queue_arn: str, isolated: bool = False
+) -> Mapping[str, PolicyDocument]:
     """Return Karpenter's six policies by their names, :data:`KARPENTER_POLICY_NAMES`.
+
+    An ``isolated`` controller makes no calls to IAM and the price list, and needs no rights to them.
 
     Statement ids, actions, resources and conditions are those that Karpenter 1.14 documents.
     Source: https://karpenter.sh/v1.14/reference/cloudformation/#controller-authorization
     """
     policies = {
         "node-lifecycle": _node_lifecycle(scope),
-        "iam-integration": _iam_integration(scope, node_role_arn),
+        "iam-integration": _iam_integration(scope, node_role_arn, isolated=isolated),
         "eks-integration": _document(
             _allow("AllowAPIServerEndpointDiscovery", ["eks:DescribeCluster"], scope.cluster_arn)
         ),
@@ -125,7 +129,7 @@ def build_karpenter_policies(scope: ArnScope, *, node_role_arn: str, queue_arn: 
                 {"StringEquals": {"arc-zonal-shift:ResourceIdentifier": scope.cluster_arn}},
             )
         ),
-        "resource-discovery": _resource_discovery(scope),
+        "resource-discovery": _resource_discovery(scope, isolated=isolated),
     }
     return {name: policies[name] for name in KARPENTER_POLICY_NAMES}
 
@@ -207,21 +211,24 @@ def _node_lifecycle(scope: ArnScope) -> PolicyDocument:
     )
 
 
-def _iam_integration(scope: ArnScope, node_role_arn: str) -> PolicyDocument:
-    """Create instance profiles of the node role, and change only those of this cluster and region."""
+def _iam_integration(scope: ArnScope, node_role_arn: str, *, isolated: bool) -> PolicyDocument:
+    """Pass the node role, create instance profiles of it, and change only those of this cluster and region."""
     any_class = "karpenter.k8s.aws/ec2nodeclass"
     owned = _profile("aws:ResourceTag", scope)
     requested = _merged(
         _profile("aws:RequestTag", scope), {"StringEquals": {"aws:RequestTag/eks:eks-cluster-name": scope.cluster}}
     )
     services = ["ec2.amazonaws.com", "ec2.amazonaws.com.cn"]
+    passing = _allow(
+        "AllowPassingInstanceRole",
+        ["iam:PassRole"],
+        node_role_arn,
+        {"StringEquals": {"iam:PassedToService": services}},
+    )
+    if isolated:
+        return _document(passing)
     return _document(
-        _allow(
-            "AllowPassingInstanceRole",
-            ["iam:PassRole"],
-            node_role_arn,
-            {"StringEquals": {"iam:PassedToService": services}},
-        ),
+        passing,
         _allow(
             "AllowScopedInstanceProfileCreationActions",
             ["iam:CreateInstanceProfile"],
@@ -247,7 +254,7 @@ def _iam_integration(scope: ArnScope, node_role_arn: str) -> PolicyDocument:
     )
 
 
-def _resource_discovery(scope: ArnScope) -> PolicyDocument:
+def _resource_discovery(scope: ArnScope, *, isolated: bool) -> PolicyDocument:
     described = (
         "CapacityReservations",
         "Images",
@@ -261,6 +268,11 @@ def _resource_discovery(scope: ArnScope) -> PolicyDocument:
         "SpotPriceHistory",
         "Subnets",
     )
+    elsewhere = (
+        _allow("AllowPricingReadActions", ["pricing:GetProducts"], "*"),
+        _allow("AllowUnscopedInstanceProfileListAction", ["iam:ListInstanceProfiles"], "*"),
+        _allow("AllowInstanceProfileReadActions", ["iam:GetInstanceProfile"], scope.instance_profiles),
+    )
     return _document(
         _allow(
             "AllowRegionalReadActions",
@@ -273,9 +285,7 @@ def _resource_discovery(scope: ArnScope) -> PolicyDocument:
             ["ssm:GetParameter"],
             f"arn:{scope.partition}:ssm:{scope.region}::parameter/aws/service/*",
         ),
-        _allow("AllowPricingReadActions", ["pricing:GetProducts"], "*"),
-        _allow("AllowUnscopedInstanceProfileListAction", ["iam:ListInstanceProfiles"], "*"),
-        _allow("AllowInstanceProfileReadActions", ["iam:GetInstanceProfile"], scope.instance_profiles),
+        *(() if isolated else elsewhere),
     )
 
 

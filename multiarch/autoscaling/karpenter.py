@@ -29,9 +29,17 @@ def build_discovery_tags(cluster: str) -> Tags:
 
 
 def build_node_class(
-    plan: NodeClassPlan, *, cluster: str, role: object, tags: Tags, security_groups: Sequence[object] = ()
+    plan: NodeClassPlan,
+    *,
+    cluster: str,
+    role: object,
+    tags: Tags,
+    security_groups: Sequence[object] = (),
+    instance_profile: object = None,
 ) -> Manifest:
     """Return the EC2NodeClass. ``role`` is the node role's name, or an output of it; ``tags`` are for instances.
+
+    With an ``instance_profile``, by its name, Karpenter makes none of the role, and calls no IAM.
 
     ``security_groups`` are IDs of an existing cluster's groups, or outputs of them: nothing of such a cluster is
     tagged.
@@ -52,7 +60,7 @@ def build_node_class(
             "httpPutResponseHopLimit": plan.imds_hop_limit,
             "httpTokens": "required",
         },
-        "role": role,
+        **({"role": role} if instance_profile is None else {"instanceProfile": instance_profile}),
         "securityGroupSelectorTerms": [{"id": each} for each in security_groups] or tagged,
         "subnetSelectorTerms": [{"id": each} for each in plan.subnet_ids] or tagged,
         "tags": dict(tags),

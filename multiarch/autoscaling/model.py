@@ -166,7 +166,7 @@ class NodeClassPlan:
     Of EKS Auto Mode's NodeClass AWS chooses the alias, which is empty here.
 
     ``subnet_ids`` are those of an existing network; without them, subnets are found by the stack's tag. ``role`` is the
-    name of the nodes' role, empty where the stack makes one.
+    name of the nodes' role, empty where the stack makes one. ``custom_networking``: pods have subnets of their own.
     """
 
     name: str
@@ -180,6 +180,7 @@ class NodeClassPlan:
     kubelet: KubeletPlan = NO_SETTINGS
     registry_mirrors: Mirrors = ()
     instance_store: bool = False
+    custom_networking: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,7 +189,7 @@ class KarpenterPlan:
 
     ``installed``: the cluster has the controller, and its version, group and queue are empty. ``cordoned``: a stack
     migrates away from Karpenter, and its pools add no nodes. ``spot_to_spot``: spot nodes are replaced by cheaper spot
-    nodes.
+    nodes. ``isolated``: it can't reach IAM, and the node class has an instance profile in place of a role.
     """
 
     chart_version: str
@@ -200,6 +201,7 @@ class KarpenterPlan:
     cordoned: bool = False
     spot_to_spot: bool = False
     installed: bool = False
+    isolated: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -270,6 +270,9 @@ def _explained_karpenter(karpenter: KarpenterPlan) -> Iterator[Derived]:
         yield Derived("role of the nodes", karpenter.node_class.role, "set in karpenter.nodeRole")
     else:
         yield Derived("controller", karpenter.controller_group, "a node group, which Karpenter does not manage")
+    if karpenter.isolated:
+        rule = "without internet access Karpenter can't reach IAM and the price list"
+        yield Derived("isolated VPC", "instance profile of the stack, prices of Karpenter's release", rule)
     yield Derived("image of the nodes", karpenter.node_class.ami_alias, "one alias has images for both architectures")
     if karpenter.node_class.max_pods is not None:
         rule = "prefix delegation; no more than the smallest type of all pools has addresses for, and 110 at most"

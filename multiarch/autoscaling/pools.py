@@ -21,6 +21,7 @@ from multiarch.facts.instance_types import InstanceType, explain_no_eks_support,
 from multiarch.facts.node_resources import compute_usable_memory
 from multiarch.facts.taints import Taint
 from multiarch.manifests.quantities import parse_quantity
+from multiarch.nodes.checks import check_ipv6
 from multiarch.nodes.report import ProblemReport
 from multiarch.nodes.spec import ClusterContext
 
@@ -60,6 +61,9 @@ def plan_pools(
     weights = assign_lowest_weights(drafts, order) if cordoned else assign_weights(drafts, order)
     plans = [_plan(draft, weights[draft.name], context, family, cordoned=cordoned) for draft in drafts]
     _check_instance_types(plans, ordered, family, report)
+    for spec in ordered:
+        own = {type_ for each in plans if each.key == ".".join(map(str, spec.path)) for type_ in each.instance_types}
+        check_ipv6([*own], context, spec.path, report)
     return tuple(sorted(plans, key=lambda plan: (-plan.weight, plan.name)))
 
 

@@ -59,10 +59,16 @@ _TO = typer.Option(metavar="gitlab|github", help="The service. Default: the one 
 
 @commands.command(cls=Command, help=COMMENT, no_args_is_help=True)
 def comment(
-    file: Annotated[str, _FILE], *, name: Annotated[str | None, _NAME] = None, to: Annotated[To | None, _TO] = None
+    file: Annotated[str, _FILE],
+    *,
+    name: Annotated[str | None, _NAME] = None,
+    only_update: Annotated[
+        bool, typer.Option("--only-update", help="Update the comment if there is one; do not create it.")
+    ] = False,
+    to: Annotated[To | None, _TO] = None,
 ) -> None:
     """Post a comment, as :data:`COMMENT` says."""
-    send_post(Post(_read(file), name), to)
+    send_post(Post(_read(file), name, create=not only_update), to)
 
 
 @commands.command(cls=Command, help=ISSUE, no_args_is_help=True)

@@ -10,18 +10,23 @@ from contextlib import contextmanager
 import typer
 
 from multiarch.cli.lines import count_columns, make_runnable, wrap_lines
-from multiarch.errors import MultiarchError, Problem, ProblemsError, merge_warnings
+from multiarch.errors import ACKNOWLEDGED, MultiarchError, Problem, ProblemsError, merge_warnings
 from multiarch.escaping import escape_terminal
 from multiarch.rules import Severity
 
 Progress = Callable[[int, int], None]
 """Takes how much is done, and how much there is."""
-_ACKNOWLEDGED = "note"
-_COLORS = {Severity.ERROR: 31, Severity.WARNING: 33, _ACKNOWLEDGED: 2}
+_COLORS = {Severity.ERROR: 31, Severity.WARNING: 33, ACKNOWLEDGED: 2}
 
 
 def print_message(text: str) -> None:
-    """Print one line to stderr."""
+    """Print a message to stderr: one line in a pipe; a terminal gets lines that are broken between words."""
+    for line in _lines(text, text[: -len(text.lstrip())] if text.lstrip() else ""):
+        typer.echo(line, err=True)
+
+
+def print_command(text: str) -> None:
+    """Print a command to stderr on one line, also on a terminal, so that it can be copied."""
     typer.echo(escape_terminal(make_runnable(text)), err=True)
 
 
@@ -45,7 +50,7 @@ def show_problems(problems: Iterable[Problem]) -> None:
     One per line; a terminal gets lines that are broken between words.
     """
     for problem in merge_warnings(problems):
-        _say_marked(_ACKNOWLEDGED if problem.acknowledged else problem.severity, f"{problem} [{problem.rule}]")
+        _say_marked(problem.mark, f"{problem} [{problem.rule}]")
 
 
 @contextmanager
@@ -72,15 +77,19 @@ def show_progress(what: str, *, in_bytes: bool = False) -> Iterator[Progress]:
 
 def _say_marked(mark: str, text: str) -> None:
     """Print a message behind its mark; what is acknowledged is dim as a whole."""
-    terminal = sys.stderr.isatty()
-    lines = [f"{mark}: {escape_terminal(make_runnable(text))}"]
-    if terminal and len(lines[0]) > (room := count_columns(sys.stderr)):
-        lines = list(wrap_lines(lines[0], room, others="  "))
-    if terminal and "NO_COLOR" not in os.environ:
+    lines = _lines(f"{mark}: {text}")
+    if sys.stderr.isatty() and "NO_COLOR" not in os.environ:
         start, end = f"\x1b[{_COLORS[mark]}m", "\x1b[0m"
-        if mark == _ACKNOWLEDGED:
+        if mark == ACKNOWLEDGED:
             lines = [f"{start}{line}{end}" for line in lines]
         else:
             lines[0] = lines[0].replace(mark, f"{start}{mark}{end}", 1)
     for line in lines:
         typer.echo(line, err=True)
+
+
+def _lines(text: str, indent: str = "") -> list[str]:
+    text = escape_terminal(make_runnable(text))
+    if not sys.stderr.isatty() or len(text) <= (room := count_columns(sys.stderr)):
+        return [text]
+    return list(wrap_lines(text, room, first=indent, others=f"{indent}  "))

@@ -67,8 +67,13 @@ class Pricing:
         """Return what a number of nodes cost in a month."""
         return compute_month(nodes, self.hour(capacity))
 
-    def control_plane(self, version: str) -> tuple[Amount, str]:
-        """Return the price of an EKS cluster in its version's present support tier, and the tier if it has a price."""
+    def control_plane(self, version: str, scaling: str | None = None) -> tuple[Amount, str]:
+        """Return the price of an EKS cluster in its version's present support tier, and the tier if it has a price.
+
+        A provisioned ``scaling`` tier has a price of its own, which is not in the file.
+        """
+        if scaling not in (None, "standard"):
+            return UnknownPrice(f"control plane: the price of the scaling tier {scaling} is not read from AWS"), ""
         try:
             tier = kubernetes.get_support_status(version, self.today).tier
         except UnknownFactError as error:

@@ -67,7 +67,8 @@ def compute_stack_costs(
     known = pricing.known
     lines = _planned(plan, pricing) if nodes is None else _lines(nodes, NodePrices(plan, pricing, running=running))
     own = not isinstance(plan.cluster, ExistingClusterPlan)
-    control_plane, _ = pricing.control_plane(plan.cluster.version)
+    tier = None if isinstance(plan.cluster, ExistingClusterPlan) else plan.cluster.tier
+    control_plane, _ = pricing.control_plane(plan.cluster.version, tier)
     return CostReport(
         stack=plan.stack,
         team=plan.team,
@@ -170,6 +171,8 @@ def _notes(plan: Plan, pricing: Pricing, nodes: Sequence[NodeState] | None, *, r
         yield "Node groups count with their desired size."
     elif not running:
         yield "Nodes: each group's desired size, and those that the autoscaler would add for the pods in the files."
+    if plan.fargate_profiles:
+        yield "Not counted: pods on Fargate."
     if plan.autoscaling.auto_mode:
         yield "Nodes of EKS Auto Mode count with its fee for each instance."
     if not running and any(line.capacity_type == "spot" for line in plan.node_groups):

@@ -64,12 +64,12 @@ def judge_subnets(network: ExistingNetwork, found: Mapping[str, Mapping[str, Any
     """Yield a row for each subnet of the stack that can't be used, or one that all can.
 
     ``found`` are EC2's rows by ID. EKS takes subnets of one VPC, in two zones at least; nodes of a group with ``zones``
-    would be in other zones if the stack has a subnet in the wrong one.
+    would be in other zones if the stack has a subnet in the wrong one, and pods without addresses.
     """
     zones = {subnet: zone for zone, subnets in network.subnets_by_zone for subnet in subnets}
-    every = (*network.private_subnet_ids, *network.control_plane_subnet_ids)
+    zones |= {subnet: zone for zone, subnet in network.pod_subnets}
     faults: dict[str, str] = {}
-    for subnet in every:
+    for subnet in network.every_subnet_id:
         row = found.get(subnet)
         if row is None:
             faults[subnet] = "does not exist in this account and region"
@@ -77,6 +77,8 @@ def judge_subnets(network: ExistingNetwork, found: Mapping[str, Mapping[str, Any
             faults[subnet] = f"is in {row['VpcId']}, not in {network.vpc_id}"
         elif row["AvailabilityZone"] != zones.get(subnet, row["AvailabilityZone"]):
             faults[subnet] = f"is in {row['AvailabilityZone']}, not in {zones[subnet]}"
+        elif network.ipv6 and not (row.get("Ipv6CidrBlockAssociationSet") and row.get("AssignIpv6AddressOnCreation")):
+            faults[subnet] = "does not assign IPv6 addresses"
     for subnet, fault in faults.items():
         yield CheckResult("subnets", CheckState.FAILED, f"{subnet} {fault}", "Correct the subnets of network.")
     if faults:

@@ -12,6 +12,7 @@ from typing import Any
 from multiarch.errors import KeyPath, Problem
 from multiarch.stack.model import NewNetwork, Plan
 from multiarch.stack.origin import Origin
+from multiarch.stack.roles import format_role_prefix
 
 Clients = Callable[[str], Any]
 """Returns boto3's client of a service, in the stack's region and with its identity."""
@@ -41,6 +42,7 @@ class FoundCluster:
     own: bool = True
     own_vpc: bool = True
     role_arn: str = ""
+    ip_family: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +75,7 @@ def read_cluster(clients: Clients, plan: Plan) -> FoundCluster | None:
     return FoundCluster(
         vpc_id=vpc_id,
         service_cidr=found.get("kubernetesNetworkConfig", {}).get("serviceIpv4Cidr", ""),
+        ip_family=found.get("kubernetesNetworkConfig", {}).get("ipFamily", ""),
         cidr=vpc["CidrBlock"],
         key_arn=keys[0] if keys else "",
         own_key_arn=own_key_arn,
@@ -108,11 +111,6 @@ def read_unhealthy_groups(clients: Clients, cluster: str) -> tuple[UnhealthyGrou
     return tuple(sorted(found, key=lambda each: each.name))
 
 
-def format_cluster_role_prefix(cluster: str) -> str:
-    """Return how the name of the role begins that a stack makes for its control plane: at most 38 characters."""
-    return f"{cluster[:29]}-cluster-"
-
-
 def find_fixed_changes(plan: Plan, origin: Origin, cluster: FoundCluster) -> Iterator[Problem]:
     """Yield an error for each value of the stack that a cluster keeps for its life and that is another one now.
 
@@ -135,6 +133,7 @@ def find_fixed_changes(plan: Plan, origin: Origin, cluster: FoundCluster) -> Ite
     rows: tuple[tuple[KeyPath, str, str], ...] = (
         (("network", "cidr"), cidr, cluster.cidr),
         (("network", "vpcId"), vpc_id, cluster.vpc_id),
+        (("network", "ipFamily"), "ipv6" if network.ipv6 else "ipv4", cluster.ip_family),
         (("network", "serviceCidr"), plan.own_cluster.service_cidr, cluster.service_cidr),
         (("secretsEncryption", "kmsKeyArn"), key, cluster.key_arn),
         (("secretsEncryption", "enabled"), "" if encryption.enabled else "false", "true" if cluster.key_arn else ""),
@@ -149,7 +148,7 @@ def find_fixed_changes(plan: Plan, origin: Origin, cluster: FoundCluster) -> Ite
 def _find_other_role(plan: Plan, origin: Origin, there: str) -> Iterator[Problem]:
     """Yield an error for another role of the control plane than ``there``: Pulumi would replace the cluster."""
     written, path = plan.iam.roles.get("cluster"), there.partition(":role")[2].rpartition("/")[0] + "/"
-    own = there.rpartition("/")[2].startswith(format_cluster_role_prefix(plan.cluster.name))
+    own = there.rpartition("/")[2].startswith(format_role_prefix(plan.cluster.name, "cluster"))
     if not there or written == there or (own and not written and path == plan.iam.path):
         return
     key: KeyPath = ("iam", "roles", "cluster")

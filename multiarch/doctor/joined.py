@@ -77,7 +77,8 @@ def read_joined_cluster(clients: Clients, plan: Plan) -> JoinedCluster:
             return None
 
     complete = attempt(
-        "cluster.prefixDelegation and cluster.podIdentityAgent", lambda: read_addons(clients("eks"), cluster)
+        "cluster.prefixDelegation, cluster.customNetworking and cluster.podIdentityAgent",
+        lambda: read_addons(clients("eks"), cluster),
     )
     if complete is None and isinstance(plan.cluster, ExistingClusterPlan):
         complete = replace(cluster, pod_identity_agent=plan.cluster.pod_identity_agent)
@@ -169,8 +170,9 @@ def _find_differences(
     rows: tuple[tuple[KeyPath, object, object], ...] = (
         (("kubernetesVersion",), wanted.version, cluster.version),
         (("cluster", "authenticationMode"), wanted.authentication_mode, cluster.authentication_mode),
-        (("cluster", "ipFamily"), "ipv4", cluster.ip_family),
+        (("cluster", "ipFamily"), "ipv6" if plan.network.ipv6 else "ipv4", cluster.ip_family),
         (("cluster", "prefixDelegation"), wanted.prefix_delegation, cluster.prefix_delegation),
+        (("cluster", "customNetworking"), wanted.custom_networking, cluster.custom_networking),
     )
     for path, written, there in rows:
         if there is not None and written != there:
@@ -226,12 +228,17 @@ def _find_missing_addresses(plan: Plan, origin: Origin, found: Mapping[str, Mapp
     Only the node's own address is certain: with custom networking or another CNI, pods have other subnets. Source: EKS
     user guide, "Deploy pods in alternate subnets with custom networking".
     """
-    prefixes = isinstance(plan.cluster, ExistingClusterPlan) and plan.cluster.prefix_delegation
+    theirs = plan.cluster if isinstance(plan.cluster, ExistingClusterPlan) else None
+    prefixes, custom = (theirs.prefix_delegation, theirs.custom_networking) if theirs else (False, False)
     for zone, subnets in _network(plan).subnets_by_zone:
         here = [group for group in plan.node_groups if not group.zones or zone in group.zones]
         if not here or not all(subnet in found for subnet in subnets):
             continue
-        needed = min(count_addresses(group, prefix_delegation=prefixes) for group in here)
+        needed = (
+            1
+            if custom or plan.network.ipv6
+            else min(count_addresses(group, prefix_delegation=prefixes) for group in here)
+        )
         free = sum(int(found[subnet]["AvailableIpAddressCount"]) for subnet in subnets)
         if free >= needed:
             continue

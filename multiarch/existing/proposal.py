@@ -24,13 +24,15 @@ _ZONES = 2
 class FoundAutoscaler:
     """``use`` is as in a stack file, and ``source`` says where it was found. ``role`` is that of its nodes.
 
-    ``namespace`` is where the cluster autoscaler reads its priorities, empty where that is not known.
+    ``namespace`` is where the cluster autoscaler reads its priorities, empty where that is not known. ``isolated``:
+    Karpenter makes no instance profiles of a role.
     """
 
     use: str
     source: str
     role: str = ""
     namespace: str = ""
+    isolated: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,7 +189,8 @@ def _list_autoscalers(cluster: ObservedCluster) -> Iterator[FoundAutoscaler]:
         if not roles and not cluster.auto_mode:
             message = f"Karpenter runs in {cluster.name} ({karpenter[0]}), and the role of its nodes was not found."
             raise MultiarchError(message, hint="Give a kubeconfig that may list EC2NodeClasses, with --context.")
-        yield FoundAutoscaler("karpenter", karpenter[0], roles[0] if roles else "")
+        isolated = inside is not None and inside.with_profiles
+        yield FoundAutoscaler("karpenter", karpenter[0], roles[0] if roles else "", isolated=isolated)
     scaling = [f"the Deployment {each}" for each in (inside.cluster_autoscalers if inside else ())]
     scaling += [f"the role of the service account {each}" for each in accounts if "cluster-autoscaler" in each]
     # EKS itself tags the groups that it manages.

@@ -65,10 +65,11 @@ def _head(found: Proposal, team: str, env: str, owner: str, cost_center: str) ->
 def _cluster(found: Proposal) -> Iterator[str]:
     cluster, inside = found.cluster, found.cluster.inside
     cni = "of the add-on vpc-cni"
-    prefixes = cluster.prefix_delegation
+    prefixes, custom = cluster.prefix_delegation, cluster.custom_networking
     # Also true where the variable was set by hand, of which the add-on says nothing.
     if inside is not None and inside.prefix_delegation is not None:
         prefixes, cni = inside.prefix_delegation, "of the DaemonSet aws-node"
+        custom = inside.custom_networking
     yield "  # From `aws eks describe-cluster`. Keep the quotes: without them 1.30 is the number 1.3."
     yield f"  multiarch-eks:kubernetesVersion: {_text(cluster.version)}"
     yield "  multiarch-eks:cluster:"
@@ -84,6 +85,8 @@ def _cluster(found: Proposal) -> Iterator[str]:
     yield f"    authenticationMode: {cluster.authentication_mode} # accessConfig of the cluster"
     yield f"    ipFamily: {cluster.ip_family} # kubernetesNetworkConfig of the cluster"
     yield f"    prefixDelegation: {format_scalar(bool(prefixes))} # {cni if prefixes is not None else 'unknown'}"
+    if custom:
+        yield f"    customNetworking: true # {cni}"
     agent = format_scalar(cluster.pod_identity_agent)
     yield f"    podIdentityAgent: {agent} # of the add-on {_POD_IDENTITY}, or of Auto Mode"
     yield ""
@@ -155,6 +158,8 @@ def _scaler(found: Proposal) -> Iterator[str]:
             yield "      installed: true"
         if scaler.role:
             yield f"      nodeRole: {_text(scaler.role)} # of the nodes that it has"
+        if scaler.isolated:
+            yield "      isolatedVPC: true # its EC2NodeClasses have an instanceProfile, and no role"
         yield "      nodePools:"
         if not found.pools:
             yield "        # The cluster's own NodePools stay as they are."

@@ -1,4 +1,4 @@
-"""Charts of the autoscalers; what they need of Kubernetes is in :mod:`multiarch.facts.kubernetes`.
+"""Charts of the autoscalers, and their images; what they need of Kubernetes is in :mod:`multiarch.facts.kubernetes`.
 
 Source: the charts' repositories.
 """
@@ -6,6 +6,9 @@ Source: the charts' repositories.
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Literal
 
 from multiarch.errors import UnknownFactError
 
@@ -17,6 +20,15 @@ KARPENTER_CHART = "1.14.1"
 """Controller and CRDs have charts of the same version."""
 NODE_TERMINATION_HANDLER_CHART = "0.27.6"
 """Its image is v1.25.6."""
+Publisher = Literal["public.ecr.aws", "registry.k8s.io"]
+IMAGES: Mapping[str, tuple[Publisher, str]] = MappingProxyType(
+    {
+        "aws-node-termination-handler": ("public.ecr.aws", "aws-ec2/aws-node-termination-handler"),
+        "cluster-autoscaler": ("registry.k8s.io", "autoscaling/cluster-autoscaler"),
+        "karpenter": ("public.ecr.aws", "karpenter/controller"),
+    }
+)
+"""Registry and repository of each chart's image, as the chart's own values name it."""
 
 _VERSION = re.compile(r"(0|[1-9][0-9]{0,5})\.(0|[1-9][0-9]{0,5})(?:\.(0|[1-9][0-9]{0,5}))?", re.ASCII)
 
@@ -27,3 +39,14 @@ def parse_chart_version(text: str) -> tuple[int, int, int]:
     if match is None:
         raise UnknownFactError("chart version", text, hint=f"Write MAJOR.MINOR.PATCH, such as {KARPENTER_CHART}.")
     return int(match[1]), int(match[2]), int(match[3] or 0)
+
+
+def get_publisher(chart: str) -> Publisher:
+    """Return the registry that a chart's image comes from."""
+    return IMAGES[chart][0]
+
+
+def find_copied_image(chart: str, registries: Mapping[Publisher, str]) -> str | None:
+    """Return the repository of a chart's image in the registry that replaces its publisher's, None without one."""
+    publisher, repository = IMAGES[chart]
+    return f"{registries[publisher]}/{repository}" if publisher in registries else None

@@ -180,26 +180,32 @@ def get_pod_ceiling(instance: InstanceType) -> int:
     return POD_CEILING_LARGE if instance.vcpus > LARGE_VCPUS else POD_CEILING_SMALL
 
 
-def compute_max_pods(instance: InstanceType, *, prefix_delegation: bool = False) -> int:
+def compute_max_pods(
+    instance: InstanceType, *, prefix_delegation: bool = False, custom_networking: bool = False
+) -> int:
     """Return how many pods the VPC CNI can give an address on one node, host-network pods (2) included.
 
     Without prefix delegation ``enis * (ipv4_per_eni - 1) + 2``, as in amazon-eks-ami's ``eni-max-pods.txt``:
     an interface's own address goes to no pod. With it every slot holds a /28,
     ``enis * (ipv4_per_eni - 1) * 16 + 2``, capped at :func:`get_pod_ceiling`. Instances without Nitro cannot
-    hold prefixes; there the CNI keeps to single addresses, and so does the number.
+    hold prefixes; there the CNI keeps to single addresses, and so does the number. With custom networking the primary
+    interface, which is in the node's subnet, gives pods no addresses.
     Source: amazon-eks-ami, ``max-pods-calculator.sh``.
     """
-    slots = instance.enis * (instance.ipv4_per_eni - 1)
+    slots = (instance.enis - custom_networking) * (instance.ipv4_per_eni - 1)
     if not prefix_delegation:
         return slots + 2
     per_slot = IPS_PER_PREFIX if instance.nitro else 1
     return min(slots * per_slot + 2, get_pod_ceiling(instance))
 
 
-def recommend_max_pods(instance: InstanceType, *, prefix_delegation: bool = False) -> int:
+def recommend_max_pods(
+    instance: InstanceType, *, prefix_delegation: bool = False, custom_networking: bool = False
+) -> int:
     """Return :func:`compute_max_pods`, but never more than :func:`get_pod_ceiling`.
 
     EKS sets this number on the nodes of a managed group without a custom AMI, and of several instance types the
     smallest. Source: EKS user guide, "Create a managed node group".
     """
-    return min(compute_max_pods(instance, prefix_delegation=prefix_delegation), get_pod_ceiling(instance))
+    pods = compute_max_pods(instance, prefix_delegation=prefix_delegation, custom_networking=custom_networking)
+    return min(pods, get_pod_ceiling(instance))

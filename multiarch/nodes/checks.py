@@ -60,6 +60,12 @@ def check_instance_types(spec: NodeGroupSpec, report: ProblemReport) -> tuple[In
     return tuple(types)
 
 
+def check_ipv6(types: Sequence[InstanceType], context: ClusterContext, path: KeyPath, report: ProblemReport) -> None:
+    """Report types without the Nitro System in a cluster with IPv6, whose nodes take a prefix of addresses."""
+    if old := [each.name for each in types if context.ipv6 and not each.nitro]:
+        report("ipv6", path, f"{', '.join(sorted(old))} can't have IPv6 prefixes: EC2 gives them to the Nitro System.")
+
+
 def check_sizes(spec: NodeGroupSpec, report: ProblemReport) -> Sizes:
     """Check that min <= desired <= max, and return them."""
     least, most = spec.settings.min_size, spec.settings.max_size

@@ -86,6 +86,9 @@ def plan_mirrors(written: Mapping[str, list[str]], report: ProblemReport) -> Mir
     """Return the registry mirrors, reporting hosts and URLs that containerd does not read."""
     for registry, mirrors in written.items():
         path = ("registryMirrors", registry)
+        if registry == "index.docker.io":
+            hint = "Write docker.io in its place."
+            report("registry-mirror", path, "containerd's name of Docker Hub is docker.io.", hint=hint)
         if not _REGISTRY.fullmatch(registry):
             report("registry-mirror", path, f"{registry!r} is not the host of a registry.")
         for index, mirror in enumerate(mirrors):

@@ -191,7 +191,7 @@ class NodeGroupPlan:
 class ClusterFacts:
     """What user data needs to know about the cluster; known only once the control plane exists.
 
-    ``certificate_authority`` is base64 PEM, as EKS gives it; ``service_cidr`` the Services' IPv4 CIDR block.
+    ``certificate_authority`` is base64 PEM, as EKS gives it; ``service_cidr`` the Services' CIDR block.
     """
 
     name: str

@@ -40,6 +40,7 @@ def plan_node_group(spec: NodeGroupSpec, context: ClusterContext, report: Proble
     """
     settings, bootstrap = spec.settings, spec.settings.bootstrap
     types = checks.check_instance_types(spec, report)
+    checks.check_ipv6(types, context, spec.types_path, report)
     sizes = checks.check_sizes(spec, report)
     check_labels(spec.labels, spec.path, report, managed=spec.kind is NodeGroupKind.MANAGED)
     zones = checks.check_zones(spec, context, report)
@@ -139,21 +140,21 @@ def _max_pods(
 ) -> tuple[int, bool]:
     """Return max pods, by the instance type with the fewest addresses, and whether the user data has to set it."""
     prefixes, wanted = context.prefix_delegation, spec.settings.max_pods
+    custom = context.custom_networking
     if wanted is None and case is not BootstrapCase.SELF_MANAGED:
         # EKS caps nodes that it bootstraps at 110 or 250 pods; with ami.id the user data sets the same number.
-        pods = min(recommend_max_pods(each, prefix_delegation=prefixes) for each in types)
-        return pods, prefixes or case is BootstrapCase.CUSTOM_AMI
+        pods = min(recommend_max_pods(each, prefix_delegation=prefixes, custom_networking=custom) for each in types)
+        return pods, prefixes or custom or case is BootstrapCase.CUSTOM_AMI
     count = recommend_max_pods if case is BootstrapCase.EKS else compute_max_pods
-    fewest = min(types, key=lambda t: count(t, prefix_delegation=prefixes))
-    possible = count(fewest, prefix_delegation=prefixes)
+    possible, name = min((count(t, prefix_delegation=prefixes, custom_networking=custom), t.name) for t in types)
     if wanted is None:
-        # Without prefix delegation every image computes the same number.
-        return possible, prefixes
+        # Without prefix delegation and custom networking every image computes the same number.
+        return possible, prefixes or custom
     if wanted > possible:
         report(
             "max-pods",
             (*spec.path, "maxPods"),
-            f"the VPC CNI can address {possible} pods on {fewest.name}; more than that would wait for an address.",
+            f"the VPC CNI can address {possible} pods on {name}; more than that would wait for an address.",
             hint=f"Write {possible} or less, or turn on addons.vpcCni.prefixDelegation.",
         )
     return wanted, True
@@ -241,9 +242,10 @@ def _taint_rule(plan: NodeGroupPlan, spec: NodeGroupSpec, context: ClusterContex
 def _pods_rule(spec: NodeGroupSpec, context: ClusterContext) -> str:
     if spec.settings.max_pods is not None:
         return "set in the stack"
+    enis = "(enis - 1)" if context.custom_networking else "enis"
     formula = (
-        "enis * (ipv4 per eni - 1) * 16 + 2, capped at 110 or 250"
+        f"{enis} * (ipv4 per eni - 1) * 16 + 2, capped at 110 or 250"
         if context.prefix_delegation
-        else "enis * (ipv4 per eni - 1) + 2"
+        else f"{enis} * (ipv4 per eni - 1) + 2"
     )
     return f"{formula}, for the type with the fewest"

@@ -22,7 +22,8 @@ class ClusterContext:
     ``zones`` are the network's zone names, empty where only their number is known. ``region`` is None where the stack
     does not set it. ``subnet_ids`` are the private subnets of an existing network, empty for a new one. ``tags`` are
     the stack's, those that the plan adds included. ``existing``: the cluster was there before the stack.
-    ``node_class`` is the name of Karpenter's EC2NodeClass.
+    ``node_class`` is the name of Karpenter's EC2NodeClass. ``isolated``: the network has VPC endpoints only.
+    ``custom_networking``: pods have subnets of their own. ``ipv6``: pods have IPv6 addresses, of a prefix of each node.
     """
 
     name: str
@@ -30,6 +31,8 @@ class ClusterContext:
     ami_family: AmiFamily
     arm64_taint: Taint | None
     prefix_delegation: bool
+    custom_networking: bool = False
+    ipv6: bool = False
     zones: tuple[str, ...] = ()
     region: str | None = None
     subnet_ids: tuple[str, ...] = ()
@@ -38,6 +41,7 @@ class ClusterContext:
     node_class: str = "default"
     registry_mirrors: Mirrors = ()
     node_repair: bool | None = None
+    isolated: bool = False
 
 
 @dataclass(frozen=True, slots=True)

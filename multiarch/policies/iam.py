@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from multiarch.facts.unknown_values import UNKNOWN_VALUES
-from multiarch.observed.resources.properties import UndecidedError, require_items, require_text, require_value
+from multiarch.observed.resources.iam_documents import ALLOW, EXCEPT, Statement, list_statements, read_statement
+from multiarch.observed.resources.properties import UndecidedError, require_items, require_value
 from multiarch.policies.conditions import restricts_principals, restricts_requests
 from multiarch.policies.model import DeclaredResource, Policy
 from multiarch.policies.statements import ATTACHED, is_broad_policy, is_everywhere, is_whole_service
@@ -50,36 +50,32 @@ def _wildcards(resource: DeclaredResource, _: Sequence[DeclaredResource]) -> Ite
 
 def _document(document: Any, path: str, *, trust: bool) -> Iterator[str]:  # noqa: ANN401
     """Yield sentences about one policy document, as JSON text or already parsed."""
-    if document is None:
-        return
-    if isinstance(document, str):
-        if any(unknown in document for unknown in UNKNOWN_VALUES):
-            raise UndecidedError(path)
-        try:
-            document = json.loads(document)
-        except ValueError:
+    for number, value in enumerate(list_statements(document), 1):
+        if isinstance(value, str) and value not in UNKNOWN_VALUES:
             yield f"{path} is not JSON."
             return
-    for number, statement in enumerate(require_items(document, "Statement"), 1):
-        if require_text(statement, "Effect") == "Allow":
-            name = require_text(statement, "Sid") or f"statement {number}"
-            yield from (_trust if trust else _permissions)(statement, name)
+        try:
+            statement = read_statement(value)
+        except ValueError as error:
+            raise UndecidedError(path) from error
+        if statement.effect == ALLOW:
+            yield from (_trust if trust else _permissions)(statement, statement.sid or f"statement {number}")
 
 
-def _permissions(statement: Any, name: str) -> Iterator[str]:  # noqa: ANN401
-    for key in ("NotAction", "NotResource"):
-        if require_value(statement, key) is not None:
+def _permissions(statement: Statement, name: str) -> Iterator[str]:
+    actions, resources, _ = statement.fields
+    for key, values in (("NotAction", actions), ("NotResource", resources)):
+        if values[0].startswith(EXCEPT):
             yield f"{name}: {key} with Allow permits all that is not named, also what AWS adds later."
-    actions = [str(action).lower() for action in require_items(statement, "Action")]
+    actions = [] if actions[0].startswith(EXCEPT) else [each.lower() for each in actions]
     for action in filter(is_whole_service, actions):
         yield f"{name}: the action {action} permits a whole service."
-    resources = [str(resource) for resource in require_items(statement, "Resource")]
     writes = [
         action
         for action in actions
-        if not _only_reads(action) and any(is_everywhere(resource, action) for resource in resources)
+        if not _only_reads(action) and any(is_everywhere(each, action) for each in resources if each)
     ]
-    if writes and not restricts_requests(require_value(statement, "Condition")):
+    if writes and not restricts_requests(statement.condition):
         yield f"{name}: {', '.join(sorted(writes))} on every resource, without a condition that limits it."
 
 
@@ -87,25 +83,16 @@ def _only_reads(action: str) -> bool:
     return action in _TELEMETRY or action.partition(":")[2].startswith(_READS)
 
 
-def _trust(statement: Any, name: str) -> Iterator[str]:  # noqa: ANN401
-    principal = require_value(statement, "Principal")
-    named = [principal] if isinstance(principal, str) else [
-        each for key in principal or {} for each in require_items(principal, key)
-    ]  # fmt: skip
-    if require_value(statement, "NotPrincipal") is not None:
+def _trust(statement: Statement, name: str) -> Iterator[str]:
+    named, condition = statement.fields[2], statement.condition
+    if named[0].startswith(EXCEPT):
         yield f"{name}: NotPrincipal with Allow trusts all that are not named."
-    by_token = require_value(statement, "Principal.Federated") is not None
-    if "*" not in named and not by_token:
-        return
-    condition = require_value(statement, "Condition")
     if restricts_principals(condition):
         return
-    if any(unknown in json.dumps(condition) for unknown in UNKNOWN_VALUES):
-        raise UndecidedError("assumeRolePolicy")
     if "*" in named:
         why = ", because its condition does not limit who" if condition else ""
         yield f"{name}: everyone may assume the role{why}."
-    if by_token:
+    if any(each.startswith("federated ") for each in named):
         why = ", because its condition does not limit whose" if condition else "; a condition must name the subject"
         yield f"{name}: every token of the identity provider may assume the role{why}."
 

@@ -5,7 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from multiarch.observed.resources.addresses import reach_everybody
-from multiarch.observed.resources.properties import require_items, require_text, require_value
+from multiarch.observed.resources.properties import (
+    LATER,
+    UndecidedError,
+    require_items,
+    require_object,
+    require_text,
+    require_value,
+)
+from multiarch.observed.resources.security_groups import CIDRS, PREFIX_LISTS, read_ports, read_protocol
 from multiarch.policies.model import DeclaredResource, Policy
 
 CLUSTER_COMPONENT = "eks:index:Cluster"
@@ -15,13 +23,7 @@ DEFAULT_GROUP = "aws:ec2/defaultSecurityGroup:DefaultSecurityGroup"
 GROUP_RULE = "aws:ec2/securityGroupRule:SecurityGroupRule"
 INGRESS_RULE = "aws:vpc/securityGroupIngressRule:SecurityGroupIngressRule"
 _COMPONENT_INPUTS = frozenset({"encryptionConfigKeyArn", "endpointPublicAccess", "vpcId"})
-_LAST_PORT = 65_535
 _SSH = 22
-PROTOCOLS = {"1": "icmp", "6": "tcp", "17": "udp", "58": "icmpv6", "-1": "*", "all": "*"}
-"""Protocols by number, as EC2 and people write them; ``*`` are all."""
-CIDRS = ("cidrBlocks", "ipv6CidrBlocks", "cidrIpv4", "cidrIpv6")
-PREFIX_LISTS = ("prefixListIds", "prefixListId")
-"""Properties of rules with the addresses that they let in, in themselves or in lists."""
 
 
 def is_without_inputs(resource: DeclaredResource) -> bool:
@@ -49,27 +51,17 @@ def _public(resource: DeclaredResource, _: Sequence[DeclaredResource]) -> Iterat
 
 
 def _ssh(resource: DeclaredResource, _: Sequence[DeclaredResource]) -> Iterator[str]:
-    for rule in _ingress(resource):
-        written = (require_text(rule, "protocol") or require_text(rule, "ipProtocol")).lower()
-        protocol = PROTOCOLS.get(written, written)
-        if protocol == "*":
-            lowest, highest = 0, _LAST_PORT
-        elif protocol == "tcp":
-            lowest, highest = _port(rule, "fromPort", 0), _port(rule, "toPort", _LAST_PORT)
-        else:
-            continue
-        sources = [source for key in (*CIDRS, *PREFIX_LISTS) for source in require_items(rule, key)]
-        if lowest <= _SSH <= highest and sources:
+    for value in _ingress(resource):
+        try:
+            rule = require_object(value, "a rule")
+            is_tcp, ports = read_protocol(rule) in {"tcp", "*"}, read_ports(rule)
+        except ValueError as error:
+            if LATER in str(error):
+                raise UndecidedError("ingress") from error
+            is_tcp, ports = True, "*"
+        sources = [source for key in (*CIDRS, *PREFIX_LISTS) for source in require_items(value, key)]
+        if is_tcp and (ports == "*" or _SSH in ports) and sources:
             yield f"Ingress to port {_SSH} from {', '.join(map(str, sources))}."
-
-
-def _port(rule: object, key: str, otherwise: int) -> int:
-    """Return a port; ``otherwise``, which includes the most, where there is none that is a number from 0 on."""
-    try:
-        port = int(float(require_text(rule, key)))
-    except (OverflowError, ValueError):
-        return otherwise
-    return port if port >= 0 else otherwise
 
 
 def _ingress(resource: DeclaredResource) -> list[object]:

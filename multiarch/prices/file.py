@@ -41,7 +41,9 @@ def read_prices(path: Path) -> PriceList:
     try:
         value = json.loads(text)
     except (ValueError, RecursionError) as error:
-        raise MultiarchError(f"{path} is not JSON; it may be truncated.", hint=_AGAIN) from error
+        if text.startswith("{"):
+            raise MultiarchError(f"{path} is not JSON; it may be truncated.", hint=_AGAIN) from error
+        value = None
     if not isinstance(value, dict) or value.get("kind") != KIND:
         raise MultiarchError(f"{path} is not a file of prices.", hint="`multiarch prices fetch` writes one.")
     if value.get("version") != VERSION:

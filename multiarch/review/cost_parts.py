@@ -130,9 +130,8 @@ class _CostParts:
         """Return what a resource costs in one state. ``now`` is its state at present, None if it is created."""
         team = _tagged(state) or (plan.team if plan else self._team)
         if step.type == CLUSTER:
-            return self.control_plane(
-                team, get_string_at(state.inputs, "version") or get_string_at(state.outputs, "version")
-            )
+            version = get_string_at(state.inputs, "version") or get_string_at(state.outputs, "version")
+            return self.control_plane(team, version, get_string_at(state.inputs, "controlPlaneScalingConfig.tier"))
         if item := _NETWORK.get(step.type):
             number = _count_zones(state) if item is NetworkItem.INTERFACE_ENDPOINT else 1
             return self.network(team, item, number, f"{step.name} ({item})")
@@ -168,13 +167,13 @@ class _CostParts:
             group.why,
         )
 
-    def control_plane(self, team: str, version: str | None) -> CostPart:
-        """Return what an EKS cluster costs in the support tier that its version has today."""
+    def control_plane(self, team: str, version: str | None, scaling: str | None) -> CostPart:
+        """Return what an EKS cluster costs in the support tier that its version has today, and in its scaling tier."""
         if version is None:
             amount: Amount = UnknownPrice(f"control plane: its Kubernetes version {_LATER}")
             basis = ""
         else:
-            amount, basis = self._pricing.control_plane(version)
+            amount, basis = self._pricing.control_plane(version, scaling)
         return CostPart(team, "control plane", "control plane", amount, amount, basis=basis)
 
     def network(self, team: str, item: NetworkItem, number: int | None, subject: str) -> CostPart:
@@ -198,7 +197,7 @@ def _of_plan(change: StackChange, plan: Plan) -> Iterator[CostPart]:
         found = _Group(f"node group {group.name}", capacity, sizes.desired, sizes.maximum, "desired")
         yield pricing.nodes(plan.team, found)
     if not isinstance(plan.cluster, ExistingClusterPlan):
-        yield pricing.control_plane(plan.team, plan.cluster.version)
+        yield pricing.control_plane(plan.team, plan.cluster.version, plan.cluster.tier)
     for item, number in count_network_items(plan).items():
         yield pricing.network(plan.team, item, number, item)
     for each in plan.autoscaling.pools:

@@ -17,7 +17,7 @@ from multiarch.review.cost import CostDifference
 from multiarch.review.model import Finder, Operation, StackChange, Step
 from multiarch.review.nodes import autoscalers, disruption_budgets, node_rolls, placement, versions_support, workloads
 from multiarch.review.noise import NoiseFilter
-from multiarch.review.permissions import FINDERS
+from multiarch.review.permissions import cluster, network, policies, settings
 from multiarch.review.planned import replace_planned_urns, with_planned_steps
 from multiarch.rules import REVIEW_RULES, Finding, Risk
 
@@ -48,7 +48,8 @@ _FINDERS: tuple[tuple[Topic, Finder], ...] = (
 """Every module that finds something in a change, below its topic; :mod:`cost` says more than its findings."""
 _OF_STEPS: tuple[tuple[Topic, Finder], ...] = (
     (Topic.BREAKS, replacements.find_replacements),
-    *((Topic.WIDENS, find) for find in FINDERS),
+    *((Topic.WIDENS, each.find) for each in (*policies.SOURCES, *cluster.SOURCES, *network.SOURCES)),
+    (Topic.WIDENS, settings.find_weaker_settings),
     (Topic.PODS, installations.find_installation_changes),
 )
 """Modules that look at steps alone: where the preview does not show them, at those that the plans declare."""

@@ -7,24 +7,33 @@ the same. What they name of one another is known only after the update, and does
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain
 
 from multiarch.autoscaling.karpenter import build_auto_mode_class, build_node_class, build_node_pool
 from multiarch.facts.addon_daemon_sets import TERMINATION_HANDLER
 from multiarch.facts.admission import INSTALLATION_NAME as WEBHOOK
+from multiarch.facts.autoscalers import IMAGES, find_copied_image
 from multiarch.facts.rebalance import LEASE as REBALANCE
 from multiarch.observed.resources.nodes import AUTO_MODE_CLASS, NODE_CLASS, NODE_POOL
 from multiarch.observed.resources.paths import MISSING, UNKNOWN, get_value_at, is_below, list_differences
 from multiarch.observed.resources.properties import Properties
 from multiarch.review.model import Operation, StackChange, StackVersion, State, Step
 from multiarch.rules import Finding
-from multiarch.stack.model import ClusterPlan, ExistingClusterPlan, NewNetwork, Plan
+from multiarch.stack.model import (
+    AddonPlan,
+    ClusterPlan,
+    ExistingClusterPlan,
+    NewNetwork,
+    Plan,
+    PodRolePlan,
+    list_services,
+)
 from multiarch.stack.roles import OF_NODES, list_roles
 
 CLUSTER, RELEASE, ADD_ON = "aws:eks/cluster:Cluster", "kubernetes:helm.sh/v3:Release", "aws:eks/addon:Addon"
-VPC = "aws:ec2/vpc:Vpc"
+VPC, POD_CIDR = "aws:ec2/vpc:Vpc", "aws:ec2/vpcIpv4CidrBlockAssociation:VpcIpv4CidrBlockAssociation"
 _LOG_GROUP = "aws:cloudwatch/logGroup:LogGroup"
 _ATTACHMENT = "aws:iam/rolePolicyAttachment:RolePolicyAttachment"
 _PLANNED, _OWN = "planned:", "of this stack"
@@ -38,6 +47,7 @@ _FORCED = (
     "kubernetesNetworkConfig",
     "vpcConfig.vpcId",
     "roleArn",
+    "selectors",
 )
 """Inputs of AWS's resources here whose change replaces them. Source: pulumi-aws's schema; EKS API, CreateCluster."""
 _Row = tuple[str, str, Properties]
@@ -100,6 +110,7 @@ def _declare(version: StackVersion | None) -> Mapping[tuple[str, str], Propertie
         _list_roles,
         _list_control_plane,
         _list_sessions,
+        _list_fargate,
         _list_network,
         _list_nodes,
         _list_releases,
@@ -131,8 +142,11 @@ def _list_control_plane(plan: Plan) -> Iterator[_Row]:
         "deletionProtection": cluster.deletion_protection,
         "roleArn": plan.iam.roles.get("cluster", f"{_OWN}, with the path {plan.iam.path}"),
         "enabledClusterLogTypes": sorted(cluster.logging.types),
-        "kubernetesNetworkConfig": {"serviceIpv4Cidr": cluster.service_cidr},
+        "kubernetesNetworkConfig": {"serviceIpv4Cidr": cluster.service_cidr}
+        if cluster.service_cidr
+        else {"ipFamily": "ipv6"},
         **upgrades,
+        **cluster.later_inputs,
         "vpcConfig": {
             "endpointPrivateAccess": cluster.endpoint.private,
             "endpointPublicAccess": cluster.endpoint.public,
@@ -158,12 +172,22 @@ def _list_control_plane(plan: Plan) -> Iterator[_Row]:
         configuration = {"configurationValues": each.configuration or "{}"}
         version = {"addonVersion": each.version} if each.version else {}
         yield ADD_ON, each.name, {"addonName": each.name, **configuration, **version}
-        if each.policy:
-            yield "aws:iam/rolePolicy:RolePolicy", each.name, {"role": each.name, "policy": each.policy}
-        for policy in each.policies if each.extra else ():
-            arn = policy if policy.startswith("arn:") else f"arn:aws:iam::aws:policy/{policy}"
-            inputs = {"role": each.name, "policyArn": arn}
-            yield "aws:iam/rolePolicyAttachment:RolePolicyAttachment", f"{each.name} {policy}", inputs
+        if each.extra and each.name not in plan.iam.roles:
+            yield from _list_policies(each)
+
+
+def _list_fargate(plan: Plan) -> Iterator[_Row]:
+    for name, profile in plan.fargate_profiles.items():
+        selectors = [{"namespace": each.namespace, "labels": each.labels} for each in profile.selectors]
+        yield "aws:eks/fargateProfile:FargateProfile", name, {"selectors": selectors}
+
+
+def _list_policies(role: AddonPlan | PodRolePlan) -> Iterator[_Row]:
+    if role.policy:
+        yield "aws:iam/rolePolicy:RolePolicy", role.name, {"role": role.name, "policy": role.policy}
+    for policy in role.policies:
+        arn = policy if policy.startswith("arn:") else f"arn:aws:iam::aws:policy/{policy}"
+        yield _ATTACHMENT, f"{role.name} {policy}", {"role": role.name, "policyArn": arn}
 
 
 def _list_roles(plan: Plan) -> Iterator[_Row]:
@@ -176,6 +200,9 @@ def _list_roles(plan: Plan) -> Iterator[_Row]:
         yield "aws:iam/role:Role", name, limit
         for policy in iam.node_policies if name.endswith(OF_NODES) else ():
             yield _ATTACHMENT, f"{name}-{policy}", {"role": name, "policyArn": policy}
+        if iam.pull_through_repositories and name.endswith(OF_NODES):
+            yield _allow_ecr(f"{name}-pull-through", name, "ecr:CreateRepository", iam.pull_through_repositories)
+    yield from chain.from_iterable(_list_policies(each) for each in plan.pod_roles if each.name not in iam.roles)
 
 
 def _log_group(name: str, group: str, days: int) -> _Row:
@@ -202,15 +229,16 @@ def _list_network(plan: Plan) -> Iterator[_Row]:
     if not isinstance(network, NewNetwork):
         return
     yield VPC, "vpc", {"cidrBlock": network.cidr}
-    for subnet in network.subnets:
+    if network.pod_cidr:
+        yield POD_CIDR, "pods", {"cidrBlock": network.pod_cidr}
+    for subnet in (*network.subnets, *network.pod_subnets):
         zone = network.zones[subnet.zone] if network.zones else UNKNOWN
         yield "aws:ec2/subnet:Subnet", subnet.name, {"cidrBlock": subnet.cidr, "availabilityZone": zone}
     for index in range({"none": 0, "single": 1}.get(network.nat, network.zone_count)):
         yield "aws:ec2/natGateway:NatGateway", f"nat-{index}", {}
         yield "aws:ec2/eip:Eip", f"nat-{index}", {}
-    for service in network.endpoints:
-        for name in ("ecr.api", "ecr.dkr") if service == "ecr" else (service,):
-            yield "aws:ec2/vpcEndpoint:VpcEndpoint", name, {}
+    for name in list_services(network.endpoints):
+        yield "aws:ec2/vpcEndpoint:VpcEndpoint", name, {}
     if network.flow_logs:
         group = f"/multiarch-eks/{plan.cluster.name}/flow-logs"
         yield _log_group("flow-logs", group, network.flow_logs.retention_days)
@@ -228,7 +256,12 @@ def _list_nodes(plan: Plan) -> Iterator[_Row]:
     theirs = (plan.security_groups or (_OWN,)) if isinstance(cluster, ExistingClusterPlan) else ()
     if karpenter := plan.autoscaling.karpenter:
         node_class = build_node_class(
-            karpenter.node_class, cluster=cluster.name, role="", tags=plan.tags, security_groups=theirs
+            karpenter.node_class,
+            cluster=cluster.name,
+            role="",
+            tags=plan.tags,
+            security_groups=theirs,
+            instance_profile=_OWN if karpenter.isolated else None,
         )
         yield NODE_CLASS, karpenter.node_class.name, node_class
         for pool in karpenter.pools:
@@ -248,6 +281,8 @@ def _list_nodes(plan: Plan) -> Iterator[_Row]:
 
 def _list_releases(plan: Plan) -> Iterator[_Row]:
     releases: dict[str, Properties] = {}
+    copied = {name: find_copied_image(name, plan.image_registries) for name in IMAGES}
+    images = {name: {"image": {"repository": found}} if found else {} for name, found in copied.items()}
     autoscaler, karpenter = plan.autoscaling.cluster_autoscaler, plan.autoscaling.karpenter
     if autoscaler and not autoscaler.installed:
         down = autoscaler.scale_down
@@ -256,13 +291,15 @@ def _list_releases(plan: Plan) -> Iterator[_Row]:
             "scale-down-delay-after-add": f"{down.delay_after_add_minutes}m",
             "scale-down-utilization-threshold": f"{down.utilization_percent / 100:.2f}",
         }
-        releases["cluster-autoscaler"] = {"version": autoscaler.chart_version, "values": {"extraArgs": arguments}}
+        values: Properties = {"extraArgs": arguments, **images["cluster-autoscaler"]}
+        releases["cluster-autoscaler"] = {"version": autoscaler.chart_version, "values": values}
     if karpenter and not karpenter.installed:
-        values = {"settings": {"featureGates": {"spotToSpotConsolidation": karpenter.spot_to_spot}}}
+        settings = {"featureGates": {"spotToSpotConsolidation": karpenter.spot_to_spot}}
+        values = {"settings": settings, "controller": images["karpenter"]}
         releases["karpenter"] = {"version": karpenter.chart_version, "values": values}
         releases["karpenter-crd"] = {"version": karpenter.chart_version}
     if plan.termination_handler:
-        releases[TERMINATION_HANDLER.name] = {}
+        releases[TERMINATION_HANDLER.name] = {"values": images[TERMINATION_HANDLER.name]}
     for name, inputs in releases.items():
         chart = f"{plan.chart_registry}/{name}" if plan.chart_registry else "its publisher's"
         yield RELEASE, name, {**inputs, "chart": chart}
@@ -274,7 +311,12 @@ def _list_repositories(plan: Plan) -> Iterator[_Row]:
     """Yield which images of Amazon ECR the webhook and rebalancing may read."""
     for name, of in ((WEBHOOK, plan.admission_webhook), (REBALANCE, plan.rebalance)):
         if of and of.ecr_repositories:
-            arns = [each if ":" in each else f"arn:aws:ecr:*:*:repository/{each}" for each in of.ecr_repositories]
-            statement = {"Effect": "Allow", "Action": "ecr:BatchGetImage", "Resource": arns}
-            policy = json.dumps({"Version": "2012-10-17", "Statement": [statement]})
-            yield "aws:iam/rolePolicy:RolePolicy", name, {"role": name, "policy": policy}
+            yield _allow_ecr(name, name, "ecr:BatchGetImage", of.ecr_repositories)
+
+
+def _allow_ecr(name: str, role: str, action: str, repositories: Sequence[str]) -> _Row:
+    arns = [each if ":" in each else f"arn:aws:ecr:*:*:repository/{each}" for each in repositories]
+    policy = json.dumps(
+        {"Version": "2012-10-17", "Statement": [{"Effect": "Allow", "Action": action, "Resource": arns}]}
+    )
+    return "aws:iam/rolePolicy:RolePolicy", name, {"role": role, "policy": policy}

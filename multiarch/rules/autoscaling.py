@@ -24,8 +24,9 @@ AUTOSCALING = (
           "a cluster autoscaler that the stack would install in an existing cluster: it scales all managed groups",
           "Install it yourself, unless one is there, and set clusterAutoscaler.installed: true; or use: karpenter."),
     error("autoscaler-no-way-out",
-          "an autoscaler with `nat: none`: its registry has no VPC endpoint, and IAM for Karpenter only in us-east-1",
-          "Use nat: single or per-zone, or autoscaling.use none."),
+          "an autoscaler without internet access (`nat: none`, `isolatedVPC`) whose image is in no registry that nodes "
+          "can reach, or `isolatedVPC: false` there",
+          "Name a registry in charts.imageRegistries, or use nat: single or per-zone."),
     warning("autoscaler-not-used", "settings of an autoscaler that `autoscaling.use` does not name",
             "Set autoscaling.use, or remove them."),
     error("nothing-installed", "`installed: true` in a new cluster, or `namespace` without it", "Remove the key."),
@@ -60,7 +61,8 @@ AUTOSCALING = (
             "Use a pool under autoscaling.karpenter.nodePools in its place, use: cluster-autoscaler, or minSize 1."),
     error("karpenter-tag", "a tag that Karpenter or EKS Auto Mode writes itself", "Remove it."),
     error("karpenter-version",
-          "Karpenter below the minimum for the Kubernetes version, or newer than the IAM policies here",
+          "Karpenter below the minimum for the Kubernetes version, newer than the IAM policies here, or one that calls "
+          "IAM although it can't reach it",
           "Omit version for the default."),
     error("limit-below-every-type", "a pool's limit that is below what its smallest instance type has",
           "Raise it, or choose smaller types."),

@@ -59,8 +59,6 @@ CLUSTER = (
           "Remove it: the cluster has its own value."),
     error("cluster-not-pinned", "`cluster.existing` without the cluster's version, subnets, authentication mode or IP "
           "family", "Run `multiarch stack pin STACK`."),
-    error("ipv6-cluster", "an existing cluster whose pods have IPv6 addresses",
-          "Use a cluster of ipFamily ipv4; user data and maxPods are not written for IPv6 yet."),
     error("cluster-not-found", "`cluster.existing` that names no cluster of the account and region, or one that is "
           "being created or deleted; found like `fixed-value`", "Check the name and aws:region."),
     error("cluster-differs", "a value below `cluster`, or `kubernetesVersion`, that differs from the existing "
@@ -97,8 +95,6 @@ CLUSTER = (
     error("addon-service-account", "a role for an add-on whose service account or namespace is unknown",
           "Write serviceAccount and namespace, or run `multiarch stack pin STACK`, which queries EKS."),
     error("addon-pod-identity", "a version of an add-on that takes no role by Pod Identity", "Use a later version."),
-    error("addon-policy", "an entry of `policies` that is not the ARN of an IAM policy, or of a statement that is not "
-          "an action or an ARN", "Write arn:aws:iam::ACCOUNT:policy/NAME, an action such as s3:GetObject, or an ARN."),
     error("addon-without-role", "an add-on's role without `addons.podIdentityAgent`, which gives it to its pods",
           "Leave the agent on, or write policies: []."),
     warning("addon-without-policies", "an add-on that calls AWS without permissions",
@@ -130,26 +126,45 @@ CLUSTER = (
     error("tag", "a tag key or value that AWS rejects", "Rewrite it."),
     error("required-tag", "tags that lack a key of `requiredTags`", "Add it to tags."),
     error("role-name", "a name in `iam.roles` that none of the stack's roles has", "Remove it, or correct the name."),
+    error("role-own", "a role in `iam.roles` that the stack itself makes: it would detach the role's policies",
+          "Remove the entry, or name another role that has its policies already."),
     error("role-shared", "an existing role in `iam.roles` that two kinds of nodes share; EKS makes and deletes the "
           "access entry of managed groups' roles itself", "Name a role of its own for each."),
     error("role-path", "managed groups whose role has a path, in a cluster without access entries: EKS writes the path "
           "into `aws-auth`, which does not take one", "Use a role without a path, or self-managed groups."),
+    error("service-account-twice", "a service account in `iam.serviceAccounts` that has a role already; EKS rejects a "
+          "second one", "Remove one of them."),
+    warning("service-account-without-policies", "a role in `iam.serviceAccounts` without permissions",
+            "Write policies or statements."),
+    error("service-account-without-role", "a role in `iam.serviceAccounts` without the Pod Identity agent, which gives "
+          "it to pods", "Leave addons.podIdentityAgent on, or write credentials: irsa."),
+    error("irsa-existing-cluster", "`credentials: irsa` on an existing cluster",
+          "Write pod-identity, or declare the role where the cluster's OIDC provider is declared."),
     error("own-tag", "a tag that the plan writes itself",
           "Use the stack's own keys (team, environment, owner, costCenter)."),
 )
 
 NETWORK = (
     error("cidr", "a string that is not an IPv4 CIDR block", "Write a CIDR block such as 203.0.113.0/24."),
-    error("cidr-size", "a VPC CIDR block outside /16 to /22, or a Service CIDR block outside /12 to /24",
-          "Choose another size."),
+    error("cidr-size", "a VPC CIDR block outside /16 to /22, one of pods outside /16 to /25, or a Service CIDR block "
+          "outside /12 to /24", "Choose another size."),
     warning("public-cidr", "a VPC CIDR block that is not private",
             "Use 10.0.0.0/8, 172.16.0.0/12, 192.168.0.0/16 or 100.64.0.0/10."),
     error("service-cidr", "a Service CIDR block that is not private", "Use 172.20.0.0/16."),
-    error("overlapping-cidrs", "a Service CIDR block that overlaps the VPC's",
-          "Change network.cidr or network.serviceCidr."),
+    error("overlapping-cidrs", "a CIDR block of Services or pods that overlaps another one of the VPC",
+          "Change network.cidr, network.podCidr or network.serviceCidr."),
+    error("secondary-cidr", "a `podCidr` that AWS does not associate with a VPC of that `cidr`",
+          "Use a block of 100.64.0.0/10, such as 100.64.0.0/16."),
+    error("pod-subnets", "`podSubnets` whose zones are not those of `privateSubnets`, or with a subnet of nodes",
+          "Name one subnet for pods in each zone of the nodes."),
+    error("ipv6", "`ipFamily: ipv6` beside settings of IPv4, or with instance types that take no IPv6 prefixes",
+          "Omit the setting, or use instance types of the Nitro System, such as m7i and m7g."),
+    error("custom-networking", "subnets for pods without the VPC CNI add-on, or with EKS Auto Mode, whose nodes do "
+          "without it", "Omit podCidr and podSubnets, or leave addons.vpcCni on."),
     error("subnets-too-small",
           "a private subnet with fewer addresses than its nodes and all their pods need at `maxSize`",
-          "Use a larger network.cidr, fewer nodes (maxSize), smaller instance types, or prefix delegation."),
+          "Use a larger network.cidr or podCidr, fewer nodes (maxSize), smaller instance types, or prefix delegation, "
+          "or give pods a CIDR block of their own (network.podCidr)."),
     error("zone", "an availability zone, in `network.zones` or a pool's `zones`, that is not of the region",
           "Write names such as eu-west-1a."),
     error("misspelled-key", "a misspelled `multiarch-eks:` or `aws:region`, which nothing reads",

@@ -168,7 +168,7 @@ REVIEW_TOPICS: Mapping[str, tuple[Rule, ...]] = MappingProxyType({
                     "the cluster's Kubernetes version, with the end of its support",
                     "Do the workloads use APIs that the new version removes, by the cluster insights of EKS?"),
         review_rule("change-control-plane", Risk.MEDIUM,
-                    "the cluster's upgrade policy",
+                    "the cluster's upgrade policy, zonal shift or scaling tier",
                     "Is this cluster meant to be upgraded by EKS, or to cost more?"),
         review_rule("old-image", Risk.HIGH,
                     "nodes that get an older image, or one of a family that gets no updates any more",

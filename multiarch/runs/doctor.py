@@ -9,13 +9,13 @@ import os
 import re
 import shutil
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from multiarch.aws_cli import require_aws_cli
 from multiarch.aws_errors import translate_failures
-from multiarch.doctor import account, in_cluster, programs, quotas, reach
+from multiarch.doctor import account, in_cluster, programs, quotas, reach, routes
 from multiarch.doctor.existing import (
     OWN_TAG,
     Clients,
@@ -242,9 +242,14 @@ def check_subnets(sources: StackSources) -> Iterator[CheckResult]:
     if isinstance(plan.network, NewNetwork) or isinstance(plan.cluster, ExistingClusterPlan):
         return
     # A filter, because an ID that does not exist is an error otherwise.
-    by = [{"Name": "subnet-id", "Values": [*plan.network.private_subnet_ids, *plan.network.control_plane_subnet_ids]}]
+    by = [{"Name": "subnet-id", "Values": list(plan.network.every_subnet_id)}]
     rows = sources.clients("ec2").describe_subnets(Filters=by)["Subnets"]
     yield from account.judge_subnets(plan.network, {row["SubnetId"]: row for row in rows})
+
+
+def check_routes(sources: StackSources) -> Iterable[CheckResult]:
+    """Check what nodes reach from subnets that were there before."""
+    return routes.check_routes(sources.clients, sources.plan, sources.stack.spec, sources.region)
 
 
 def check_offerings(sources: StackSources) -> Iterator[CheckResult]:
@@ -379,6 +384,7 @@ AWS_CHECKS: Mapping[str, Check] = {
     "service-linked role": check_roles,
     "quota": check_quotas,
     "subnets": check_subnets,
+    routes.CHECK: check_routes,
     "instance types": check_offerings,
     "image": check_images,
     "node groups": check_node_groups,

@@ -87,7 +87,10 @@ def read_stack_change(name: str, against: str, project: Path | None = None) -> S
         with nullcontext(open_folder(other)) if other.is_dir() else open_commit(root, against) as old:
             before = old.version(stack, day)
     if before is not None and before.plan is None:
-        raise MultiarchError(before.problem, hint=f"{against} has no valid stack file to compare with.")
+        hint = f"{against} has no valid stack file to compare with."
+        if other.is_file():
+            hint = f"--against takes another version of {format_path(file)}, for the same team and environment."
+        raise MultiarchError(before.problem, hint=hint)
     preview = Preview(stack, NAMESPACE, "", (), (), (), succeeded=False)
     return StackChange(preview, _with_objects(before), _with_objects(after), day)
 

@@ -16,6 +16,7 @@ from multiarch.observed.cluster import ClusterState, Running, read_cluster_state
 from multiarch.observed.objects import check_namespaces, read_running
 from multiarch.observed.pull_secrets import read_pull_secrets
 from multiarch.observed.workloads import list_uses
+from multiarch.plurals import format_count
 from multiarch.prices.model import RegionPrices
 from multiarch.registry.credentials.pull_secrets import PodCredentials
 from multiarch.report.contents import Placement
@@ -104,7 +105,23 @@ def read_manifest_workloads(plan: Plan, files: Sequence[str], *, prices: RegionP
         daemons = {each.namespace for each in workloads.pods if each.per_node}
         if daemons and _SYSTEM not in daemons:
             workloads = replace(workloads, notes=(*workloads.notes, _OTHERS.format(plan.cluster.name)))
-    return WorkloadInput(build_simulation_context(plan, prices=prices), workloads, found)
+    return WorkloadInput(build_simulation_context(plan, prices=prices), _omit_fargate(plan, workloads), found)
+
+
+def _omit_fargate(plan: Plan, workloads: Workloads) -> Workloads:
+    """Return the workloads that need nodes, with a note about those that a Fargate profile of the plan selects.
+
+    In a cluster such pods name another scheduler.
+    """
+    profiles = plan.fargate_profiles.values()
+    kept = tuple(
+        each
+        for each in workloads.pods
+        if each.per_node or not any(profile.selects(each.namespace, dict(each.labels)) for profile in profiles)
+    )
+    omitted = len(workloads.pods) - len(kept)
+    note = f"{format_count(omitted, 'pod')} of Fargate profiles: not simulated, because they need no node here."
+    return replace(workloads, pods=kept, notes=(*workloads.notes, note)) if omitted else workloads
 
 
 def read_cluster_workloads(plan: Plan, cluster: LiveCluster, *, prices: RegionPrices | None = None) -> WorkloadInput:

@@ -8,6 +8,7 @@ from pydantic.alias_generators import to_snake
 from multiarch.facts.addons import AddOn, add_on, add_ons
 from multiarch.facts.extra_addons import find_extra
 from multiarch.schema.base import NAME_KEY, Section
+from multiarch.schema.iam import PolicyArn, PolicyStatement
 
 
 class Addon(Section):
@@ -30,17 +31,6 @@ class VpcCniAddon(Addon):
     """Give nodes /28 prefixes instead of single addresses: more pods per node, more addresses per subnet."""
 
 
-class PolicyStatement(Section):
-    """One statement of an IAM policy. It allows its actions."""
-
-    actions: Annotated[list[str], Field(min_length=1)]
-    """Actions, such as ``s3:GetObject`` or ``s3:List*``."""
-    resources: Annotated[list[str], Field(min_length=1)]
-    """ARNs, possibly with ``*``."""
-    conditions: dict[str, dict[str, str | list[str]]] = {}
-    """Conditions of IAM: operator, key, and a value or a list of values."""
-
-
 class ExtraAddon(Addon):
     """Any EKS add-on, by the name that EKS gives it."""
 
@@ -50,7 +40,7 @@ class ExtraAddon(Addon):
     """The add-on's configuration. ``multiarch stack pin`` fetches AWS's schema of it, by which it is then checked. The
     stack's arm64 taint is tolerated without being written here, if where the add-on takes tolerations is known.
     """
-    policies: list[str] | None = None
+    policies: list[PolicyArn] | None = None
     """ARNs of IAM policies of the role that its pods get by Pod Identity. Default: AWS's own for a few add-ons
     (aws-efs-csi-driver, amazon-cloudwatch-observability), otherwise none. ``[]`` is no policy.
     """

@@ -120,6 +120,11 @@ class Karpenter(Section):
     """Settings of the kubelet on all of its nodes."""
     service_monitor: bool = False
     """Declare a ServiceMonitor for Prometheus' operator, whose CRDs must be there."""
+    isolated_vpc: Annotated[bool | None, Field(alias="isolatedVPC")] = None
+    """The controller can't reach AWS services without VPC endpoints: IAM and the price list. Nodes then get an instance
+    profile of the stack, and on-demand prices are those that the release of Karpenter brings. Default: true with
+    ``network.nat: none``, otherwise false.
+    """
     spot_to_spot_consolidation: bool = False
     """Replace spot nodes by cheaper spot nodes too: Karpenter's feature gate SpotToSpotConsolidation, which is alpha.
     It needs pools with 15 instance types or more.

@@ -1,10 +1,21 @@
 """Where Helm charts come from."""
 
+from collections.abc import Mapping
 from typing import Annotated
 
 from pydantic import Field
 
+from multiarch.facts.autoscalers import Publisher
 from multiarch.schema.base import Section
+
+_REGISTRY = r"^[a-z0-9][a-z0-9.-]*(:[0-9]+)?(/[a-z0-9]+([._-]+[a-z0-9]+)*)*$"
+CHART_FORMS: Mapping[str, str] = {
+    _REGISTRY: "a registry with or without a path, such as 111122223333.dkr.ecr.eu-central-1.amazonaws.com/k8s",
+}
+"""What strings with a pattern take, in words, for messages."""
+ImageRegistry = Annotated[
+    str, Field(pattern=_REGISTRY, examples=["111122223333.dkr.ecr.eu-central-1.amazonaws.com/ecr-public"])
+]
 
 
 class Charts(Section):
@@ -15,4 +26,10 @@ class Charts(Section):
     ] = None
     """An OCI registry of your organisation that has copies of the charts. Each is then taken as ``REGISTRY/NAME``, in
     the same version. Pulumi loads them in every preview. Default: their publishers' registries.
+    """
+    image_registries: dict[Publisher, ImageRegistry] = {}
+    """Registries of your organisation that have the images of these charts, ``HOST`` or ``HOST/PATH`` by the
+    publisher's host: ``public.ecr.aws`` (Karpenter, the node termination handler), ``registry.k8s.io`` (the cluster
+    autoscaler). Repositories keep their names below it, as in a pull-through cache of Amazon ECR. Default: the
+    publishers' registries.
     """

@@ -19,6 +19,8 @@ NEW_CLUSTER_KEYS = (
     "deletionProtection",
     "storageClass",
     "upgradePolicy",
+    "zonalShift",
+    "controlPlaneTier",
 )
 """The keys of a stack that describe a new cluster."""
 CLUSTER_ADMIN_POLICY, VIEW_POLICY = "AmazonEKSClusterAdminPolicy", "AmazonEKSViewPolicy"
@@ -39,9 +41,11 @@ class ExistingCluster(Section):
     authentication_mode: Literal["API", "API_AND_CONFIG_MAP", "CONFIG_MAP"] | None = None
     """How the cluster knows the roles of nodes: by access entries, or by lines in the ConfigMap ``aws-auth``."""
     ip_family: Literal["ipv4", "ipv6"] | None = None
-    """The addresses of pods and Services. Only ipv4 is supported."""
+    """The addresses of pods and Services."""
     prefix_delegation: bool = False
     """Whether the VPC CNI gives nodes /28 prefixes instead of single addresses."""
+    custom_networking: bool = False
+    """Whether pods have subnets of their own (AWS_VPC_K8S_CNI_CUSTOM_NETWORK_CFG); nodes then take fewer pods."""
     pod_identity_agent: bool = False
     """Whether the Pod Identity agent is installed. Pods that need an IAM role get it through the agent."""
 

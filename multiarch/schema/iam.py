@@ -1,7 +1,7 @@
 """IAM roles in organisations with guard rails: boundary, path, roles that exist already, policies of nodes."""
 
 from collections.abc import Mapping
-from typing import Annotated
+from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Field
 
@@ -9,15 +9,51 @@ from multiarch.schema.base import NAME_KEY, Section, reject_duplicates
 
 _ROLE = r"^arn:aws[a-z-]*:iam::[0-9]{12}:role/[A-Za-z0-9_+=,.@/-]+$"
 _POLICY = r"^arn:aws[a-z-]*:iam::([0-9]{12}|aws):policy/[A-Za-z0-9_+=,.@/-]+$"
+_REPOSITORY = r"^([a-z0-9*][a-z0-9._/*-]{0,255}|arn:[a-z-]+:ecr:[a-z0-9*-]+:[0-9*]+:repository/[a-z0-9._/*-]+)$"
+# An action of every service is "*"; who wants that attaches AdministratorAccess, which shows in reviews.
+_ACTION = r"^[a-z0-9-]+:[A-Za-z0-9*?]+$"
+_RESOURCE = r"^(\*|arn:[^:]+:[^:]+:.+)$"
 _PATH = r"^/([A-Za-z0-9_+=,.@-]+/)*$"
 IAM_FORMS: Mapping[str, str] = {
     _ROLE: "the ARN of an IAM role, such as arn:aws:iam::111122223333:role/teams/nodes",
     _POLICY: "the ARN of a managed policy, such as arn:aws:iam::111122223333:policy/boundary",
+    _REPOSITORY: "names of repositories of Amazon ECR or their ARNs, such as k8s/*",
+    _ACTION: "an action of an AWS service, such as s3:GetObject or s3:List*",
+    _RESOURCE: "an ARN, or *",
     _PATH: "a path that begins and ends with a slash, such as /teams/shop/",
 }
 """What strings with a pattern take, in words, for messages."""
 RoleArn = Annotated[str, Field(pattern=_ROLE)]
 PolicyArn = Annotated[str, Field(pattern=_POLICY)]
+
+
+class PolicyStatement(Section):
+    """One statement of an IAM policy. It allows its actions."""
+
+    actions: Annotated[list[Annotated[str, Field(pattern=_ACTION)]], Field(min_length=1)]
+    """Actions, such as ``s3:GetObject`` or ``s3:List*``."""
+    resources: Annotated[list[Annotated[str, Field(pattern=_RESOURCE)]], Field(min_length=1)]
+    """ARNs, possibly with ``*``."""
+    conditions: dict[str, dict[str, str | list[str]]] = {}
+    """Conditions of IAM: operator, key, and a value or a list of values."""
+
+
+class ServiceAccount(Section):
+    """The IAM role of the pods of one service account."""
+
+    namespace: str
+    """The namespace of the service account."""
+    name: str | None = None
+    """The name of the service account. Default: the key. The stack does not create it."""
+    policies: Annotated[list[PolicyArn], AfterValidator(reject_duplicates)] = []
+    """ARNs of IAM policies of the role."""
+    statements: list[PolicyStatement] = []
+    """Statements of the role's own policy."""
+    credentials: Literal["pod-identity", "irsa"] = "pod-identity"
+    """How the pods get credentials. pod-identity: by the Pod Identity agent. irsa: by the cluster's OIDC provider, for
+    pods on Fargate and old SDKs; the service account needs the annotation eks.amazonaws.com/role-arn with the ARN that
+    the output serviceAccountRoles has.
+    """
 
 
 class Iam(Section):
@@ -37,6 +73,12 @@ class Iam(Section):
     """
     node_policies: Annotated[list[PolicyArn], Field(max_length=16), AfterValidator(reject_duplicates)] = []
     """ARNs of managed policies that the roles of nodes get in addition, where the stack creates these roles."""
+    pull_through_repositories: list[Annotated[str, Field(pattern=_REPOSITORY, examples=["k8s/*"])]] = []
+    """Repositories of pull-through caches in Amazon ECR that nodes may create when they pull an image for the first
+    time, where the stack creates their roles: names in the account and region of the stack, or ARNs, with ``*``.
+    """
+    service_accounts: dict[Annotated[str, Field(pattern=NAME_KEY)], ServiceAccount] = {}
+    """Roles of workloads, one for each service account, by a name of your choice."""
 
     def get_role_path(self, name: str) -> str:
         """Return the path of the role ``name``: ``/`` without one."""

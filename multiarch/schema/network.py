@@ -39,6 +39,10 @@ class Network(Section):
 
     cidr: str | None = None
     """IPv4 CIDR block of the new VPC, between /16 and /22. Default: 10.0.0.0/16."""
+    pod_cidr: Annotated[str | None, Field(examples=["100.64.0.0/16"])] = None
+    """A secondary IPv4 CIDR block of the new VPC, between /16 and /25, for pods alone: nodes stay in ``cidr`` (custom
+    networking of the VPC CNI). A node then takes fewer pods. Default: pods have addresses of ``cidr``.
+    """
     zones: Annotated[int, Field(ge=2, le=6)] | ZoneNames | None = None
     """How many availability zones (2 to 6), or their names. Default: 2. EKS needs two."""
     nat: Literal["none", "single", "per-zone"] | None = None
@@ -52,8 +56,8 @@ class Network(Section):
     flow_logs: FlowLogs | None = None
     """Log the traffic of the new VPC, for example ``{traffic: REJECT}``. Default: no flow logs."""
     vpc_id: str | None = None
-    """An existing VPC. Then ``privateSubnets`` or ``privateSubnetIds`` is needed too, and cidr, zones, nat, endpoints
-    and flowLogs are not allowed.
+    """An existing VPC. Then ``privateSubnets`` or ``privateSubnetIds`` is needed too, and cidr, podCidr, zones, nat,
+    endpoints and flowLogs are not allowed.
     """
     private_subnets: Annotated[
         dict[str, list[str]] | None, Field(examples=[{"eu-west-1a": ["subnet-0aaaaaaaaaaaaaaa1"]}])
@@ -65,6 +69,14 @@ class Network(Section):
     """The same as a list of IDs. The zones then have no names here."""
     control_plane_subnet_ids: list[str] | None = None
     """Subnets for the control plane's network interfaces alone, in two zones at least. Default: those of nodes."""
+    pod_subnets: Annotated[dict[str, str] | None, Field(examples=[{"eu-west-1a": "subnet-0ccccccccccccccc1"}])] = None
+    """Existing subnets for pods alone, one for each zone of ``privateSubnets`` (custom networking of the VPC CNI).
+    Default: pods have addresses of their node's subnet.
+    """
+    ip_family: Literal["ipv4", "ipv6"] | None = None
+    """The addresses of pods and Services. With ipv6 pods take none of ``cidr``; a new VPC gets an IPv6 CIDR block of
+    Amazon's, and subnets of an existing one need theirs. It stays for the cluster's life. Default: ipv4.
+    """
     service_cidr: str | None = None
     """IPv4 CIDR block of Kubernetes Services, /12 to /24 of a private CIDR block, apart from the VPC's. Default:
     172.20.0.0/16.

@@ -35,6 +35,10 @@ class Cluster(Section):
     """The taint of arm64 nodes, ``key=value:Effect``, or ``none``. The same for all components of a cluster."""
     prefix_delegation: bool = False
     """Whether the VPC CNI gives nodes /28 prefixes instead of single addresses."""
+    custom_networking: bool = False
+    """Whether pods have subnets of their own (AWS_VPC_K8S_CNI_CUSTOM_NETWORK_CFG); nodes then take fewer pods."""
+    ip_family: Literal["ipv4", "ipv6"] = "ipv4"
+    """The addresses of pods and Services."""
 
 
 class NodesCluster(Cluster):
@@ -45,7 +49,7 @@ class NodesCluster(Cluster):
     certificate_authority: Text
     """The cluster's certificate authority, PEM in base64."""
     service_cidr: Text
-    """The IPv4 CIDR block of Kubernetes Services, such as 172.20.0.0/16."""
+    """The CIDR block of Kubernetes Services, such as 172.20.0.0/16."""
     security_group_id: Text
     """The security group that EKS made for the cluster."""
 

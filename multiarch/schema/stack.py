@@ -7,9 +7,10 @@ from pydantic import Field
 from multiarch.schema.addons import Addons
 from multiarch.schema.admission_webhook import AdmissionWebhook
 from multiarch.schema.autoscaling import Autoscaling
-from multiarch.schema.base import Section, TopLevelFlag, get_section_default
+from multiarch.schema.base import NAME_KEY, Section, TopLevelFlag, get_section_default
 from multiarch.schema.charts import Charts
 from multiarch.schema.cluster import Access, ExistingCluster, Logging, SecretsEncryption, Session
+from multiarch.schema.fargate import FargateProfile
 from multiarch.schema.iam import Iam
 from multiarch.schema.kubelet import RegistryMirrors
 from multiarch.schema.network import ApiEndpoint, Network
@@ -44,14 +45,22 @@ class StackSpec(Section):
     """What EKS does at the end of standard support. STANDARD: upgrade the cluster to the next minor version. EXTENDED:
     keep it, at six times the price per cluster hour. Default: EKS's, which is EXTENDED.
     """
+    zonal_shift: TopLevelFlag | None = None
+    """Whether traffic in the cluster can be shifted away from an impaired zone. Application Recovery Controller (ARC)
+    does it when you start a shift, or have autoshift on. To turn it off write false. Default: EKS's, which is off.
+    """
+    control_plane_tier: Literal["standard", "tier-xl", "tier-2xl", "tier-4xl", "tier-8xl"] | None = None
+    """The control plane's scaling tier. Every tier but standard is provisioned, at a price per hour. Default: EKS's,
+    which is standard.
+    """
     node_repair: TopLevelFlag | None = None
     """Let EKS replace or reboot nodes of managed groups that stay unhealthy. Without the add-on
     eks-node-monitoring-agent it sees the kubelet's conditions only. Default: EKS's, which is off.
     """
     cluster: ExistingCluster | None = None
     """An EKS cluster that is there already. Default: a new one. The keys that describe a new cluster (clusterName,
-    network, apiEndpoint, secretsEncryption, logging, access, addons, deletionProtection, storageClass, upgradePolicy)
-    are then rejected.
+    network, apiEndpoint, secretsEncryption, logging, access, addons, deletionProtection, storageClass, upgradePolicy,
+    zonalShift, controlPlaneTier) are then rejected.
     """
     network: Network = get_section_default(Network)
     """A new or an existing VPC."""
@@ -75,6 +84,8 @@ class StackSpec(Section):
     """Node groups by name."""
     multi_architecture_groups: dict[str, MultiArchitectureGroup] = {}
     """Pairs of node groups whose pods may use either architecture, by name."""
+    fargate_profiles: dict[Annotated[str, Field(pattern=NAME_KEY)], FargateProfile] = {}
+    """Fargate profiles by name: pods that run on AWS Fargate, without nodes, on amd64."""
     registry_mirrors: RegistryMirrors = {}
     """Mirrors that containerd tries before a registry, on all nodes: https URLs without a path, by the registry's
     host. They are used without credentials.

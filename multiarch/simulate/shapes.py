@@ -61,7 +61,8 @@ def build_pool_shape(
     region: str | None = None,
 ) -> NodeShape:
     """Return a node of a NodePool on one of its instance types."""
-    pods = compute_auto_mode_pods(instance) if pool.auto_mode else node_class.max_pods or compute_max_pods(instance)
+    pods = node_class.max_pods or compute_max_pods(instance, custom_networking=node_class.custom_networking)
+    pods = compute_auto_mode_pods(instance) if pool.auto_mode else pods
     reserve = pods if get_family(AmiFamily(node_class.ami_family)).reserves_by_max_pods else None
     given = get_allocatable(
         instance,

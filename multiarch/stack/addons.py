@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterable, Sequence
 
 from multiarch.facts.addons import AddOn, Component, add_ons
+from multiarch.facts.labels import ZONE
 from multiarch.facts.taints import Taint
 from multiarch.facts.tolerations import Toleration, make_toleration
 from multiarch.nodes.model import NodeGroupPlan
@@ -16,8 +17,13 @@ from multiarch.stack.extra_addons import find_tolerations
 from multiarch.stack.model import AddonPlan
 
 
-def plan_addons(spec: Addons, arm64_taint: Taint | None, report: ProblemReport) -> tuple[AddonPlan, ...]:
-    """Plan the enabled add-ons, those that nodes need to become ready first."""
+def plan_addons(
+    spec: Addons, arm64_taint: Taint | None, report: ProblemReport, *, custom_networking: bool = False
+) -> tuple[AddonPlan, ...]:
+    """Plan the enabled add-ons, those that nodes need to become ready first.
+
+    ``custom_networking``: pods have subnets of their own.
+    """
     if spec["aws-ebs-csi-driver"].enabled and not spec["eks-pod-identity-agent"].enabled:
         report(
             "ebs-csi-without-role",
@@ -31,7 +37,7 @@ def plan_addons(spec: Addons, arm64_taint: Taint | None, report: ProblemReport) 
         AddonPlan(
             name=row.name,
             version=spec[row.name].version,
-            configuration=_configuration(row, spec, added),
+            configuration=_configuration(row, spec, added, custom_networking=custom_networking),
             before_nodes=row.before_nodes,
             service_account=row.service_account,
             policies=row.policies_of(spec[row.name].version),
@@ -84,13 +90,17 @@ def _repelling(group: NodeGroupPlan, own: Iterable[Toleration]) -> Taint | None:
     return find_untolerated((each for each in own if each.seconds is None), group.taints)
 
 
-def _configuration(row: AddOn, spec: Addons, added: Sequence[Toleration]) -> str:
+def _configuration(row: AddOn, spec: Addons, added: Sequence[Toleration], *, custom_networking: bool) -> str:
     values = row.configuration(*added)
     cni = spec[row.name]
     if isinstance(cni, VpcCniAddon):
-        if cni.prefix_delegation:
-            # Source: EKS user guide, "Assign more IP addresses to Amazon EKS nodes with prefixes".
-            values["env"] = {"ENABLE_PREFIX_DELEGATION": "true", "WARM_PREFIX_TARGET": "1"}
+        # Source: EKS user guide, "Assign more IP addresses to Amazon EKS nodes with prefixes".
+        prefixes = {"ENABLE_PREFIX_DELEGATION": "true", "WARM_PREFIX_TARGET": "1"} if cni.prefix_delegation else {}
+        # The zone of a node is the name of its ENIConfig. Source: the same, "Deploy Pods in alternate subnets with
+        # custom networking".
+        custom = {"AWS_VPC_K8S_CNI_CUSTOM_NETWORK_CFG": "true", "ENI_CONFIG_LABEL_DEF": ZONE}
+        if env := prefixes | (custom if custom_networking else {}):
+            values["env"] = env
         # The add-on takes a string. Source: EKS user guide, "Limit Pod traffic with Kubernetes network policies".
         values["enableNetworkPolicy"] = "true" if cni.network_policy else "false"
     return json.dumps(values, sort_keys=True) if values else ""

@@ -9,6 +9,8 @@ from multiarch.errors import MultiarchError
 from multiarch.plurals import format_count
 from multiarch.schema.cluster import ExistingCluster
 from multiarch.stack.eks_cluster import (
+    CUSTOM_NETWORKING,
+    PREFIX_DELEGATION,
     EksCluster,
     find_security_groups,
     read_nodes,
@@ -24,9 +26,11 @@ _FIELDS = {
     "authenticationMode": "authentication_mode",
     "ipFamily": "ip_family",
     "prefixDelegation": "prefix_delegation",
+    "customNetworking": "custom_networking",
     "podIdentityAgent": "pod_identity_agent",
 }
 """Keys below ``cluster``, and the attributes that hold their values, of the section and of the cluster."""
+_VARIABLES = {"prefixDelegation": PREFIX_DELEGATION, "customNetworking": CUSTOM_NETWORKING}
 
 
 def pin_cluster(stack: Stack, settings: ExistingCluster, clients: PinClients) -> tuple[Pins, Stack]:
@@ -46,10 +50,10 @@ def pin_cluster(stack: Stack, settings: ExistingCluster, clients: PinClients) ->
     rows.append(_compare("kubernetesVersion", version, cluster.version))
     for key, name in _FIELDS.items():
         old = getattr(settings, name) if key in settings.written else None
+        if found[key] is None and key == "customNetworking" and old is None:
+            continue  # most clusters have none, and nothing says so
         if found[key] is None:
-            reason = (
-                "no configuration of an EKS add-on says it: write ENABLE_PREFIX_DELEGATION of the DaemonSet aws-node"
-            )
+            reason = f"no configuration of an EKS add-on says it: write {_VARIABLES[key]} of the DaemonSet aws-node"
             rows.append(Kept(f"cluster.{key}", str(format_scalar(old)), reason))
         else:
             rows.append(_compare(f"cluster.{key}", old, found[key]))

@@ -13,13 +13,15 @@ Client = Any
 """A client of boto3, which has no types."""
 _USABLE = ("ACTIVE", "UPDATING")
 _ANYWHERE = "0.0.0.0/0"
-# The configuration of an add-on is JSON or YAML.
-_PREFIX_DELEGATION = re.compile(r"""\bENABLE_PREFIX_DELEGATION["']?\s*:\s*["']?(true|false)\b""")
+PREFIX_DELEGATION, CUSTOM_NETWORKING = "ENABLE_PREFIX_DELEGATION", "AWS_VPC_K8S_CNI_CUSTOM_NETWORK_CFG"
+"""Environment variables of the DaemonSet ``aws-node``, which the configuration of the add-on ``vpc-cni`` sets."""
 
 
 @dataclass(frozen=True, slots=True)
 class EksCluster:
-    """A cluster as EKS describes it; ``prefix_delegation`` is None where no configuration of an EKS add-on says it.
+    """A cluster as EKS describes it.
+
+    ``prefix_delegation`` and ``custom_networking`` are None where no configuration of an EKS add-on says it.
 
     ``security_group`` is that which EKS gives nodes. ``auto_mode_role`` is the name of the role of EKS Auto Mode's
     nodes.
@@ -40,6 +42,7 @@ class EksCluster:
     public_endpoint: bool = True
     auto_mode: bool = False
     auto_mode_role: str = ""
+    custom_networking: bool | None = None
 
     @property
     def is_usable(self) -> bool:
@@ -105,9 +108,15 @@ def read_addons(eks: Client, cluster: EksCluster) -> EksCluster:
         return cluster
     cni = _read_addon(eks, cluster.name, "vpc-cni")
     agent = cluster.pod_identity_agent or _read_addon(eks, cluster.name, "eks-pod-identity-agent") is not None
-    written = _PREFIX_DELEGATION.search(cni or "")
-    prefixes = written[1] == "true" if written else cluster.prefix_delegation
-    return replace(cluster, pod_identity_agent=agent, prefix_delegation=prefixes)
+    prefixes, custom = (_find_setting(cni or "", each) for each in (PREFIX_DELEGATION, CUSTOM_NETWORKING))
+    prefixes = cluster.prefix_delegation if prefixes is None else prefixes
+    return replace(cluster, pod_identity_agent=agent, prefix_delegation=prefixes, custom_networking=custom)
+
+
+def _find_setting(configuration: str, variable: str) -> bool | None:
+    """Return a variable's value in an add-on's configuration, JSON or YAML; None where it is not there."""
+    found = re.search(rf"""\b{variable}["']?\s*:\s*["']?(true|false)\b""", configuration)
+    return found[1] == "true" if found else None
 
 
 def _read_addon(eks: Client, cluster: str, name: str) -> str | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 
 from multiarch.autoscaling.model import AutoscalingPlan
 from multiarch.errors import KeyPath
@@ -36,15 +37,13 @@ def plan_existing_cluster(
             f"{', '.join(missing)} of the cluster {settings.existing} {'is' if len(missing) == 1 else 'are'} missing.",
             hint=f"Run `multiarch stack pin {stack}`, which reads them from AWS.",
         )
-    if settings.ip_family == "ipv6":
-        message = f"the pods of the cluster {settings.existing} have IPv6 addresses."
-        report("ipv6-cluster", (*_CLUSTER, "ipFamily"), message)
     cluster = ExistingClusterPlan(
         name=settings.existing,
         version=spec.kubernetes_version,
         authentication_mode=settings.authentication_mode or "",
         pod_identity_agent=settings.pod_identity_agent,
         prefix_delegation=settings.prefix_delegation,
+        custom_networking=settings.custom_networking,
         security_groups=tuple(settings.security_groups),
     )
     for index, group in enumerate(settings.security_groups):
@@ -71,7 +70,7 @@ def _plan_subnets(settings: ExistingCluster, region: str | None, report: Problem
     planned = plan_subnets(settings.subnets, "", path, region, report)
     if len(planned.zones) == 1:
         report("one-zone", path, f"all new nodes are in {planned.zones[0]}; they are lost together with the zone.")
-    return planned
+    return replace(planned, ipv6=settings.ip_family == "ipv6")
 
 
 def report_aws_auth(

@@ -6,16 +6,18 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from multiarch.errors import Problem
-from multiarch.nodes.model import Derived
+from multiarch.nodes.model import Derived, NodeGroupKind
 from multiarch.schema.cluster import AccessEntry
+from multiarch.schema.fargate import FargateSelector
 from multiarch.serialization import OMITTED
 from multiarch.stack.load import Stack
-from multiarch.stack.model import AddonPlan, ExistingClusterPlan, ExistingNetwork, Plan
+from multiarch.stack.model import AddonPlan, ExistingClusterPlan, ExistingNetwork, NewNetwork, Plan, PodRolePlan
 from multiarch.stack.roles import list_roles
 
 Row = tuple[str, object] | tuple[str, object, str] | tuple[str, object, str, str]
 _EKS_DEFAULT = "(EKS's default)"
 _SUBNETS_RULE = "network.cidr divided by the number of zones"
+_UNREACHABLE = "the API can't be reached: new VPC, private endpoint"
 _TAGS_RULE = "from team, environment, owner, costCenter and tags"
 
 
@@ -64,11 +66,15 @@ def _derived(stack: Stack, key: str, value: object, default: str = "the default"
 
 def _rows(plan: Plan) -> Iterator[Row]:
     yield from _existing(plan, plan.cluster) if isinstance(plan.cluster, ExistingClusterPlan) else _new(plan)
-    yield "nodeTerminationHandler", plan.termination_handler, "self-managed groups, and the API is reachable"
+    yield "nodeTerminationHandler", plan.termination_handler, _explain_handler(plan)
     yield "autoscaling.use", plan.autoscaling.use
     yield from _webhook(plan)
     yield from _rebalance(plan)
     yield "charts.registry", plan.chart_registry or "the publishers' own"
+    images = [f"{host} from {registry}" for host, registry in plan.image_registries.items()]
+    yield "charts.imageRegistries", images or "the publishers' own"
+    for name, profile in plan.fargate_profiles.items():
+        yield f"fargateProfiles.{name}", [_describe_selector(each) for each in profile.selectors]
     yield "nodeRepair", _show_setting(next((each.node_repair for each in plan.node_groups), None), "off")
     yield from _iam(plan)
     karpenter = plan.autoscaling.karpenter
@@ -79,12 +85,26 @@ def _rows(plan: Plan) -> Iterator[Row]:
     yield "tags", [f"{key}={value}" for key, value in plan.tags], _TAGS_RULE, " "
 
 
+def _explain_handler(plan: Plan) -> str:
+    if plan.termination_handler:
+        return "self-managed groups, and the API is reachable"
+    if not any(group.kind is NodeGroupKind.SELF_MANAGED for group in plan.node_groups):
+        return "no self-managed group"
+    if isinstance(plan.cluster, ExistingClusterPlan):
+        return "the existing cluster may have one"
+    isolated = isinstance(plan.network, NewNetwork) and plan.network.nat == "none"
+    return "no route to the registry of its image" if isolated else _UNREACHABLE
+
+
 def _iam(plan: Plan) -> Iterator[Row]:
     """Yield what IAM roles get, and each role with the existing one that is taken for it."""
     iam = plan.iam
     yield "iam.permissionsBoundary", iam.permissions_boundary or "none"
     yield "iam.path", iam.path
     yield "iam.nodePolicies", iam.node_policies or "none"
+    yield "iam.pullThroughRepositories", iam.pull_through_repositories or "none"
+    for each in plan.pod_roles:
+        yield f"iam.serviceAccounts.{each.name.removesuffix('-pods')}", _describe_role(each)
     for name in list_roles(plan):
         yield f"iam.roles.{name}", iam.roles.get(name, "made by the stack")
 
@@ -108,6 +128,7 @@ def _existing(plan: Plan, cluster: ExistingClusterPlan) -> Iterator[Row]:
     entries = "access entries" if cluster.takes_access_entries else "lines in aws-auth"
     yield "cluster.authenticationMode", f"{cluster.authentication_mode}: nodes join by {entries}"
     yield "cluster.prefixDelegation", cluster.prefix_delegation
+    yield "cluster.customNetworking", cluster.custom_networking
     yield "cluster.podIdentityAgent", cluster.pod_identity_agent
     yield "arm64Taint", plan.arm64_taint or "none"
 
@@ -118,7 +139,8 @@ def _new(plan: Plan) -> Iterator[Row]:
     yield _region(plan)
     yield "kubernetesVersion", cluster.version
     yield from _network(plan)
-    yield "network.serviceCidr", cluster.service_cidr
+    yield "network.ipFamily", "ipv6" if plan.network.ipv6 else "ipv4"
+    yield "network.serviceCidr", cluster.service_cidr or "chosen by EKS"
     endpoint, encryption, logs = cluster.endpoint, cluster.encryption, cluster.logging
     reachable = [f"public from {', '.join(sorted(endpoint.public_cidrs))}"] if endpoint.public else []
     private = "private" if endpoint.public else "private: every preview, update and destroy must reach it"
@@ -133,8 +155,13 @@ def _new(plan: Plan) -> Iterator[Row]:
         if addon.extra:
             yield f"addons.extra.{addon.name}", _describe_addon(addon)
     yield "upgradePolicy", _show_setting(cluster.upgrade_policy, "EXTENDED")
+    yield "zonalShift", _show_setting(cluster.zonal_shift, "off")
+    yield "controlPlaneTier", _show_setting(cluster.tier, "standard")
     yield "deletionProtection", cluster.deletion_protection, "follows from environment"
-    yield "storageClass", plan.storage_class, "addons.ebsCsi is on and the API is reachable"
+    driver = plan.autoscaling.auto_mode or any(addon.name == "aws-ebs-csi-driver" for addon in plan.addons)
+    unreachable = _UNREACHABLE if driver else "addons.ebsCsi is off"
+    why = "addons.ebsCsi is on and the API is reachable" if plan.storage_class else unreachable
+    yield "storageClass", plan.storage_class, why
 
 
 def _describe(entry: AccessEntry) -> list[str]:
@@ -143,12 +170,20 @@ def _describe(entry: AccessEntry) -> list[str]:
     return [entry.principal, *policies, *(f"group {group}" for group in entry.groups)]
 
 
+def _describe_selector(selector: FargateSelector) -> str:
+    labels = "".join(f", {key}={value}" for key, value in selector.labels.items())
+    return f"pods of {selector.namespace}{labels}"
+
+
+def _describe_role(of: AddonPlan | PodRolePlan) -> str:
+    policies = [each.rpartition("/")[2] for each in of.policies] + (["own statements"] if of.policy else [])
+    return f"role of {of.namespace}/{of.service_account}: {' and '.join(policies)}"
+
+
 def _describe_addon(addon: AddonPlan) -> list[str]:
-    policies = [each.rpartition("/")[2] for each in addon.policies] + (["own statements"] if addon.policy else [])
-    role = f"role of {addon.namespace}/{addon.service_account}: {' and '.join(policies)}"
     return [
         f"{'before' if addon.before_nodes else 'after'} the nodes",
-        role if addon.service_account else "no role",
+        _describe_role(addon) if addon.service_account else "no role",
         *([addon.configuration] if addon.configuration else []),
     ]
 
@@ -195,10 +230,19 @@ def _network(plan: Plan) -> Iterator[Row]:
             yield "network.privateSubnetIds", network.private_subnet_ids
         if network.control_plane_subnet_ids:
             yield "network.controlPlaneSubnetIds", network.control_plane_subnet_ids
+        for zone, subnet in network.pod_subnets:
+            yield f"network.podSubnets.{zone}", subnet
         return
     yield "network.cidr", network.cidr
+    if network.pod_cidr:
+        yield "network.podCidr", network.pod_cidr
     yield "network.zones", network.zones or f"the region's first {network.zone_count}"
-    yield "subnets", [f"{each.name} {each.cidr}" for each in network.subnets], _SUBNETS_RULE, " "
+    yield (
+        "subnets",
+        [f"{each.name} {each.cidr}" for each in (*network.subnets, *network.pod_subnets)],
+        _SUBNETS_RULE,
+        " ",
+    )
     yield "network.nat", network.nat
     yield "network.endpoints", network.endpoints or "none"
     logs = network.flow_logs

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from multiarch.autoscaling.iam import format_policy
 from multiarch.errors import KeyPath, MultiarchError
 from multiarch.facts.addons import AddOn, Component, add_ons, is_before, set_value
 from multiarch.facts.extra_addons import EXTRA, find_extra
@@ -16,15 +14,11 @@ from multiarch.facts.tolerations import Toleration, make_toleration
 from multiarch.manifests.values import ManifestError, ObjectReference, Value
 from multiarch.nodes.report import ProblemReport
 from multiarch.scheduling.tolerations import find_untolerated, read_tolerations
-from multiarch.schema.addons import Addons, ExtraAddon, PolicyStatement
+from multiarch.schema.addons import Addons, ExtraAddon
 from multiarch.stack.addon_schemas import find_faults
 from multiarch.stack.model import AddonPlan
 from multiarch.stack.schema_paths import find_nearest
-
-_POLICY = re.compile(r"arn:aws[a-z-]*:iam::(aws|[0-9]{12}):policy/[\w+=,.@/-]+", re.ASCII)
-# An action of every service is "*"; who wants that attaches AdministratorAccess, which shows in reviews.
-_ACTION = re.compile(r"[a-z0-9-]+:[A-Za-z0-9*?]+", re.ASCII)
-_RESOURCE = re.compile(r"\*|arn:[^:]+:[^:]+:.+", re.ASCII)
+from multiarch.stack.service_accounts import write_policy
 
 
 def plan_extra_addons(
@@ -38,7 +32,7 @@ def plan_extra_addons(
     for name, settings in sorted(spec.extra.items()):
         path = ("addons", "extra", name)
         if own := add_ons().get(name):
-            report("addon-own-key", path, f"{name} is {own.key} here.", hint=f"Write addons.{own.key} instead.")
+            report("addon-own-key", path, f"{name} has a key of its own.", hint=f"Write addons.{own.key} instead.")
             continue
         if name not in EXTRA and (near := find_nearest(name, tuple(EXTRA))):
             hint = f"Did you mean {near}? `aws eks describe-addon-versions` shows all names."
@@ -84,7 +78,6 @@ def _plan(
         report("addon-pod-identity", (*path, "version"), f"{row.name} takes a role by Pod Identity from v{first} on.")
     if not has_role and settings.policies is None and account:
         report("addon-without-policies", path, f"{row.name} gets no IAM role, and has no permissions in AWS.")
-    _check_policies(settings, path, report)
     return AddonPlan(
         name=row.name,
         version=settings.version,
@@ -92,7 +85,7 @@ def _plan(
         before_nodes=settings.before_nodes,
         service_account=account if has_role and namespace else None,
         policies=policies,
-        policy=_write_policy(settings.statements),
+        policy=write_policy(settings.statements),
         namespace=namespace,
         extra=True,
     )
@@ -132,28 +125,3 @@ def _check_configuration(
             report("addon-configuration", (*path, *place), message, hint=hint)
     except MultiarchError as error:
         report("addon-schema", path, error.message, hint=error.hint)
-
-
-def _check_policies(settings: ExtraAddon, path: KeyPath, report: ProblemReport) -> None:
-    for index, arn in enumerate(settings.policies or ()):
-        if not _POLICY.fullmatch(arn):
-            message = f"{arn!r} is not the ARN of an IAM policy."
-            report("addon-policy", (*path, "policies", index), message)
-    for index, statement in enumerate(settings.statements):
-        forms = (("actions", _ACTION, statement.actions), ("resources", _RESOURCE, statement.resources))
-        for key, form, texts in forms:
-            for number, text in enumerate(texts):
-                if not form.fullmatch(text):
-                    message = f"{text!r} is not {'an action' if key == 'actions' else 'an ARN'} of AWS."
-                    report("addon-policy", (*path, "statements", index, key, number), message)
-
-
-def _write_policy(statements: list[PolicyStatement]) -> str:
-    if not statements:
-        return ""
-    rows = [
-        {"Effect": "Allow", "Action": each.actions, "Resource": each.resources}
-        | ({"Condition": each.conditions} if each.conditions else {})
-        for each in statements
-    ]
-    return format_policy({"Version": "2012-10-17", "Statement": rows})

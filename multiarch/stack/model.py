@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from multiarch.autoscaling.model import AutoscalingPlan
 from multiarch.errors import Problem
 from multiarch.facts.architectures import Architecture
+from multiarch.facts.autoscalers import Publisher
 from multiarch.facts.taints import Taint
 from multiarch.frozen import dataclass
 from multiarch.nodes.model import NodeGroupPlan, Tags
 
 if TYPE_CHECKING:  # they load the schema of stack files
     from multiarch.schema.cluster import Access, Logging, SecretsEncryption, Session
+    from multiarch.schema.fargate import FargateProfile
     from multiarch.schema.iam import Iam
     from multiarch.schema.network import ApiEndpoint, FlowLogs
     from multiarch.schema.rebalance import RebalancePlan
@@ -53,11 +55,18 @@ class SubnetPlan:
     zone: int
 
 
+def list_services(endpoints: Iterable[str]) -> list[str]:
+    """Return what AWS calls the services of endpoints in a stack file: ``ecr`` stands for two."""
+    return sorted(name for each in endpoints for name in (("ecr.api", "ecr.dkr") if each == "ecr" else (each,)))
+
+
 @dataclass(frozen=True, slots=True)
 class NewNetwork:
     """A VPC that the stack makes. ``zones`` holds names, or is empty: then the region's first ``zone_count`` are taken.
 
-    ``endpoints`` are short service names (``ecr`` stands for ``ecr.api`` and ``ecr.dkr``), sorted.
+    ``endpoints`` are short service names as in :func:`list_services`, sorted. ``pod_subnets``, one for each zone in
+    ``pod_cidr``, are for pods alone; without them pods are in the nodes' subnets. ``ipv6``: pods and Services have IPv6
+    addresses.
     """
 
     cidr: str
@@ -67,11 +76,19 @@ class NewNetwork:
     nat: Nat
     endpoints: tuple[str, ...]
     flow_logs: FlowLogs | None = None
+    pod_cidr: str | None = None
+    pod_subnets: tuple[SubnetPlan, ...] = ()
+    ipv6: bool = False
+
+    @property
+    def cidrs(self) -> tuple[str, ...]:
+        """The CIDR blocks of the VPC."""
+        return (self.cidr, self.pod_cidr) if self.pod_cidr else (self.cidr,)
 
     @property
     def interface_endpoints(self) -> int:
-        """How many of its endpoints have network interfaces, one in each zone: ``ecr`` is two, ``s3`` is a gateway."""
-        return len(self.endpoints) + ("ecr" in self.endpoints) - ("s3" in self.endpoints)
+        """How many of its endpoints have network interfaces, one in each zone: ``s3`` is a gateway."""
+        return len(list_services(self.endpoints)) - ("s3" in self.endpoints)
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,13 +97,21 @@ class ExistingNetwork:
 
     ``subnets_by_zone`` are IDs by the name of their zone, empty where the stack names no zones. ``vpc_id`` is empty
     where the VPC follows from an existing cluster. ``control_plane_subnet_ids`` are empty where the control plane uses
-    the subnets of nodes.
+    the subnets of nodes. ``pod_subnets`` are for pods alone, one for each zone: zone and ID. ``ipv6``: pods and
+    Services have IPv6 addresses.
     """
 
     vpc_id: str
     private_subnet_ids: tuple[str, ...]
     subnets_by_zone: tuple[tuple[str, tuple[str, ...]], ...] = ()
     control_plane_subnet_ids: tuple[str, ...] = ()
+    pod_subnets: tuple[tuple[str, str], ...] = ()
+    ipv6: bool = False
+
+    @property
+    def every_subnet_id(self) -> tuple[str, ...]:
+        """The IDs of all subnets that it names."""
+        return (*self.private_subnet_ids, *self.control_plane_subnet_ids, *(each for _, each in self.pod_subnets))
 
     @property
     def zones(self) -> tuple[str, ...]:
@@ -108,7 +133,8 @@ class ExistingNetwork:
 class ClusterPlan:
     """The control plane. An encryption without a key of its own takes one that is created for the stack.
 
-    ``upgrade_policy`` is EKS's word; None is not sent, so that EKS's setting stays.
+    ``service_cidr`` is empty with IPv6, where EKS chooses it. ``upgrade_policy`` and ``tier`` are EKS's words; None is
+    not sent, so that EKS's setting stays.
     """
 
     name: str
@@ -120,6 +146,18 @@ class ClusterPlan:
     logging: Logging
     access: Access
     upgrade_policy: str | None = None
+    zonal_shift: bool | None = None
+    tier: str | None = None
+
+    @property
+    def later_inputs(self) -> dict[str, dict[str, object]]:
+        """Inputs of ``aws.eks.Cluster``, by their wire names, for which pulumi-eks has no arguments yet."""
+        found: dict[str, dict[str, object]] = {}
+        if self.zonal_shift is not None:
+            found["zonalShiftConfig"] = {"enabled": self.zonal_shift}
+        if self.tier is not None:
+            found["controlPlaneScalingConfig"] = {"tier": self.tier}
+        return found
 
     @property
     def log_group_name(self) -> str:
@@ -139,6 +177,7 @@ class ExistingClusterPlan:
     authentication_mode: str
     pod_identity_agent: bool
     prefix_delegation: bool
+    custom_networking: bool = False
     security_groups: tuple[str, ...] = ()
 
     @property
@@ -166,6 +205,22 @@ class AddonPlan:
     policy: str = ""
     namespace: str = "kube-system"
     extra: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class PodRolePlan:
+    """The role ``name`` of the pods of ``service_account`` in ``namespace``.
+
+    It gets ``policies``, each an ARN, and ``policy``, a document of its own (JSON) or empty. ``irsa``: pods assume it
+    by the cluster's OIDC provider instead of Pod Identity.
+    """
+
+    name: str
+    namespace: str
+    service_account: str
+    policies: tuple[str, ...]
+    policy: str
+    irsa: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,8 +255,9 @@ class Plan:
 
     ``stack`` is ``TEAM-ENV``; ``region`` may be None where neither file nor engine says it; ``identity`` is that which
     Pulumi uses for AWS; ``tags`` go onto every taggable resource; ``arm64_taint`` is None when there is none;
-    ``chart_registry`` has copies of others' charts, None where the publishers' are taken; ``acknowledged`` are rules of
-    warnings that the team has decided about, each with its reason; ``warnings`` did not reject the stack.
+    ``chart_registry`` has copies of others' charts, None where the publishers' are taken; ``image_registries`` those of
+    their images, by the publisher's registry; ``acknowledged`` are rules of warnings that the team has decided about,
+    each with its reason; ``warnings`` did not reject the stack.
     """
 
     stack: str
@@ -215,6 +271,8 @@ class Plan:
     arm64_taint: Taint | None
     node_groups: tuple[NodeGroupPlan, ...]
     addons: tuple[AddonPlan, ...]
+    pod_roles: tuple[PodRolePlan, ...]
+    fargate_profiles: Mapping[str, FargateProfile]
     session: SessionPlan
     autoscaling: AutoscalingPlan
     storage_class: bool
@@ -222,6 +280,7 @@ class Plan:
     admission_webhook: AdmissionWebhookPlan | None
     rebalance: RebalancePlan | None
     chart_registry: str | None
+    image_registries: Mapping[Publisher, str]
     iam: Iam
     acknowledged: tuple[tuple[str, str], ...]
     warnings: tuple[Problem, ...]

@@ -34,10 +34,16 @@ _BLOCK_BITS = 3
 _PUBLIC_SUBNET = 24
 # With a smaller VPC the public subnets would be smaller than AWS allows, /28.
 _VPC_PREFIXES = range(16, 23)
+_POD_PREFIXES = range(16, 26)
 _SERVICE_PREFIXES = range(12, 25)
 _MIN_ZONES = 2
 _PRIVATE_RANGES = tuple(IPv4Network(r) for r in ("10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16"))
 _SHARED_RANGE = IPv4Network("100.64.0.0/10")
+_NOT_BESIDE = (
+    (IPv4Network("10.0.0.0/15"), IPv4Network("10.0.0.0/16")),
+    (IPv4Network("172.16.0.0/12"), IPv4Network("172.31.0.0/16")),
+)
+"""CIDR blocks of VPCs, each with the one from which AWS associates no secondary block with them."""
 _VPC_ID = r"vpc-([0-9a-f]{8}|[0-9a-f]{17})"
 _SUBNET_ID = r"subnet-([0-9a-f]{8}|[0-9a-f]{17})"
 _NETWORK: KeyPath = ("network",)
@@ -50,7 +56,7 @@ def plan_network(
 
     ``also_needed`` are endpoints that the stack's other settings need when there is no route to the internet.
     """
-    if spec.vpc_id is not None or spec.private_subnet_ids is not None or spec.private_subnets is not None:
+    if any(each is not None for each in (spec.vpc_id, spec.private_subnet_ids, spec.private_subnets, spec.pod_subnets)):
         return _existing(spec, region, report)
     zones, count = _zones(spec, region, report)
     cidr = _cidr(spec.cidr or DEFAULT_CIDR, (*_NETWORK, "cidr"), _VPC_PREFIXES, report)
@@ -72,7 +78,43 @@ def plan_network(
             f"without NAT gateways nodes can't reach {', '.join(missing)}.",
             hint=f"Add {'it' if len(missing) == 1 else 'them'} to network.endpoints, or use nat: single.",
         )
-    return NewNetwork(str(cidr), count, zones, cut_subnets(cidr, count), nat, endpoints, spec.flow_logs)
+    ipv6 = _plan_ip_family(spec, report)
+    subnets = cut_subnets(cidr, count)
+    network = NewNetwork(str(cidr), count, zones, subnets, nat, endpoints, spec.flow_logs, ipv6=ipv6)
+    return _add_pods(network, spec.pod_cidr, cidr, report) if spec.pod_cidr else network
+
+
+def _plan_ip_family(spec: Network, report: ProblemReport) -> bool:
+    """Return whether pods have IPv6 addresses, after reporting what such a cluster does not have.
+
+    Source: EKS user guide, "Learn about IPv6 addresses to clusters, Pods, and services".
+    """
+    ipv6 = spec.ip_family == "ipv6"
+    for key in ("podCidr", "podSubnets", "serviceCidr") if ipv6 else ():
+        if key in spec.written:
+            report("ipv6", (*_NETWORK, key), f"{key} is for IPv4 addresses, and ipFamily is ipv6.", hint=f"Omit {key}.")
+    return ipv6
+
+
+def _add_pods(network: NewNetwork, written: str, vpc: IPv4Network, report: ProblemReport) -> NewNetwork:
+    """Return the network with subnets for pods, which keep their place when a zone is added, as the others do.
+
+    Source: VPC user guide, "IPv4 CIDR block association restrictions".
+    """
+    path = (*_NETWORK, "podCidr")
+    pods = _cidr(written, path, _POD_PREFIXES, report)
+    if pods is None:
+        return network
+    if pods.overlaps(vpc):
+        report("overlapping-cidrs", path, f"the CIDR block of pods {pods} overlaps the VPC's {vpc}.")
+    elif not pods.subnet_of(_SHARED_RANGE) and (
+        not any(pods.subnet_of(each) and vpc.subnet_of(each) for each in _PRIVATE_RANGES)
+        or any(vpc.subnet_of(of) and pods.subnet_of(each) for of, each in _NOT_BESIDE)
+    ):
+        report("secondary-cidr", path, f"AWS does not associate {pods} with a VPC whose CIDR block is {vpc}.")
+    blocks = list(pods.subnets(new_prefix=pods.prefixlen + _BLOCK_BITS))
+    subnets = (SubnetPlan(f"pods-{i}", public=False, cidr=str(blocks[i]), zone=i) for i in range(network.zone_count))
+    return replace(network, pod_cidr=str(pods), pod_subnets=tuple(subnets))
 
 
 def cut_subnets(cidr: IPv4Network, zones: int) -> tuple[SubnetPlan, ...]:
@@ -91,7 +133,9 @@ def cut_subnets(cidr: IPv4Network, zones: int) -> tuple[SubnetPlan, ...]:
 
 
 def plan_service_cidr(spec: Network, network: NewNetwork | ExistingNetwork | None, report: ProblemReport) -> str:
-    """Return the Services' CIDR block, apart from the VPC's."""
+    """Return the Services' CIDR block, apart from the VPC's; empty with IPv6, where EKS chooses it."""
+    if spec.ip_family == "ipv6":
+        return ""
     path = (*_NETWORK, "serviceCidr") if spec.service_cidr else (*_NETWORK, "cidr")
     written = spec.service_cidr or DEFAULT_SERVICE_CIDR
     service = _cidr(written, path, _SERVICE_PREFIXES, report)
@@ -104,8 +148,9 @@ def plan_service_cidr(spec: Network, network: NewNetwork | ExistingNetwork | Non
             f"EKS takes a Service CIDR block out of 10.0.0.0/8, 172.16.0.0/12 or 192.168.0.0/16, and {service} is not.",
             hint=f"Use {DEFAULT_SERVICE_CIDR}.",
         )
-    if isinstance(network, NewNetwork) and service.overlaps(IPv4Network(network.cidr)):
-        report("overlapping-cidrs", path, f"the Service CIDR block {service} overlaps the VPC's {network.cidr}.")
+    for cidr in network.cidrs if isinstance(network, NewNetwork) else ():
+        if service.overlaps(IPv4Network(cidr)):
+            report("overlapping-cidrs", path, f"the Service CIDR block {service} overlaps the VPC's {cidr}.")
     return str(service)
 
 
@@ -115,35 +160,37 @@ def check_room(
     """Report too few addresses for every node at maxSize: per zone, and for the groups that are bound to zones.
 
     The worst zone counts: Auto Scaling spreads a group evenly. The control plane's and the endpoints' network
-    interfaces are in the same subnets.
+    interfaces are in the same subnets. With subnets for pods or IPv6, a node has one address of its own subnet.
     """
-    room = {s.zone: IPv4Network(s.cidr).num_addresses - _RESERVED_PER_SUBNET for s in network.subnets if not s.public}
-    need = dict.fromkeys(room, _CONTROL_PLANE_ADDRESSES + network.interface_endpoints)
+    own = dict.fromkeys(range(network.zone_count), _CONTROL_PLANE_ADDRESSES + network.interface_endpoints)
+    pods = dict.fromkeys(own, 0)
     for group in groups:
-        zones = [network.zones.index(z) for z in group.zones if z in network.zones] or sorted(room)
-        nodes = -(-group.sizes.maximum // len(zones))
+        zones = [network.zones.index(z) for z in group.zones if z in network.zones] or [*own]
+        nodes, custom = -(-group.sizes.maximum // len(zones)), bool(network.pod_subnets)
+        taken = nodes * count_addresses(group, prefix_delegation=prefix_delegation, custom_networking=custom)
         for zone in zones:
-            need[zone] += nodes * count_addresses(group, prefix_delegation=prefix_delegation)
-    for zone in sorted(room):
-        if need[zone] > room[zone]:
-            name = next(s for s in network.subnets if s.zone == zone and not s.public)
-            report(
-                "subnets-too-small",
-                (*_NETWORK, "cidr"),
-                f"subnet {name.name} ({name.cidr}) has {room[zone]} addresses, and its nodes with all their pods need "
-                f"{need[zone]} at maxSize.",
-            )
-            return
+            own[zone] += nodes if custom or network.ipv6 else taken
+            pods[zone] += taken
+    whose = "its nodes" if network.pod_subnets or network.ipv6 else "its nodes with all their pods"
+    private = [subnet for subnet in network.subnets if not subnet.public]
+    for subnets, need, key, what in ((private, own, "cidr", whose), (network.pod_subnets, pods, "podCidr", "the pods")):
+        for each in subnets:
+            room = IPv4Network(each.cidr).num_addresses - _RESERVED_PER_SUBNET
+            if need[each.zone] > room:
+                message = f"subnet {each.name} ({each.cidr}) has {room} addresses, and {what} need {need[each.zone]}"
+                report("subnets-too-small", (*_NETWORK, key), f"{message} at maxSize.")
+                break
 
 
-def count_addresses(group: NodeGroupPlan, *, prefix_delegation: bool) -> int:
+def count_addresses(group: NodeGroupPlan, *, prefix_delegation: bool, custom_networking: bool = False) -> int:
     """Return addresses that one full node takes, of the group's instance type that takes the most.
 
     The VPC CNI fills network interfaces whole, whatever maxPods says; with prefix delegation it takes /28 prefixes as
-    pods need them, beside one address per interface. Source: VPC CNI, "ENI and IP target".
+    pods need them, beside one address per interface. Source: VPC CNI, "ENI and IP target". With custom networking
+    they are those of the pods' subnet, which all interfaces but the primary one are in.
     """
     if not prefix_delegation:
-        return max(instance.enis * instance.ipv4_per_eni for instance in group.instance_types)
+        return max((each.enis - custom_networking) * each.ipv4_per_eni for each in group.instance_types)
     prefixes = -(-max(group.max_pods - _HOST_NETWORK_PODS, 0) // IPS_PER_PREFIX)
     return max(
         -(-prefixes // max(instance.ipv4_per_eni - 1, 1)) + prefixes * IPS_PER_PREFIX
@@ -215,7 +262,7 @@ def plan_subnets(
 
 def _existing(spec: Network, region: str | None, report: ProblemReport) -> ExistingNetwork:
     written = spec.model_dump(by_alias=True, exclude_none=True)
-    for key in ("cidr", "zones", "nat", "endpoints", "flowLogs"):
+    for key in ("cidr", "podCidr", "zones", "nat", "endpoints", "flowLogs"):
         if key in written:
             message = f"{key} is for a new VPC, and vpcId or subnets name an existing one."
             hint = f"Omit {key}, or vpcId and the subnet IDs."
@@ -229,15 +276,39 @@ def _existing(spec: Network, region: str | None, report: ProblemReport) -> Exist
     if own is not None and len(set(own)) < _MIN_ZONES:
         path = (*_NETWORK, "controlPlaneSubnetIds")
         report("subnets", path, f"{len(own)} subnets for the control plane; EKS needs two, in two zones.")
+    planned = _plan_private_subnets(spec, region, report)
+    pods = _plan_pod_subnets(spec.pod_subnets, planned, report) if spec.pod_subnets is not None else ()
+    ipv6 = _plan_ip_family(spec, report)
+    return replace(planned, control_plane_subnet_ids=tuple(own or ()), pod_subnets=pods, ipv6=ipv6)
+
+
+def _plan_private_subnets(spec: Network, region: str | None, report: ProblemReport) -> ExistingNetwork:
     if spec.private_subnets is None:
         private, path = spec.private_subnet_ids or [], (*_NETWORK, "privateSubnetIds")
         if len(set(private)) < _MIN_ZONES:
             report("subnets", path, f"{len(private)} private subnets; EKS needs two, in two zones.")
-        return ExistingNetwork(spec.vpc_id or "", tuple(private), control_plane_subnet_ids=tuple(own or ()))
+        return ExistingNetwork(spec.vpc_id or "", tuple(private))
     path = (*_NETWORK, "privateSubnets")
     if spec.private_subnet_ids is not None:
         report("subnets", path, "privateSubnets and privateSubnetIds are mutually exclusive.", hint="Keep the first.")
     planned = plan_subnets(spec.private_subnets, spec.vpc_id or "", path, region, report)
     if planned.zone_count < _MIN_ZONES:
         report("subnets", path, f"private subnets in {format_count(planned.zone_count, 'zone')}; EKS needs two.")
-    return replace(planned, control_plane_subnet_ids=tuple(own or ()))
+    return planned
+
+
+def _plan_pod_subnets(
+    pods: Mapping[str, str], nodes: ExistingNetwork, report: ProblemReport
+) -> tuple[tuple[str, str], ...]:
+    """Plan subnets for pods; nodes in a zone without one would give pods no addresses."""
+    path = (*_NETWORK, "podSubnets")
+    for zone, subnet in pods.items():
+        check_subnet_ids([subnet], (*path, zone), report)
+        if subnet in nodes.private_subnet_ids:
+            report("pod-subnets", (*path, zone), f"{subnet} is a subnet of nodes.")
+    if not nodes.zones:
+        message = "podSubnets needs the zones of the nodes' subnets."
+        report("pod-subnets", path, message, hint="Write privateSubnets, by zone.")
+    elif odd := sorted({*pods} ^ {*nodes.zones}):
+        report("pod-subnets", path, f"{' and '.join(odd)} must be in both privateSubnets and podSubnets, or in none.")
+    return tuple(sorted(pods.items()))

@@ -191,7 +191,10 @@ def _cluster_context(settings: Cluster, family: AmiFamily, today: date, report: 
         version=settings.kubernetes_version,
         ami_family=family,
         arm64_taint=taint,
-        prefix_delegation=settings.prefix_delegation,
+        # With IPv6 the VPC CNI always gives nodes prefixes.
+        prefix_delegation=settings.prefix_delegation or settings.ip_family == "ipv6",
+        ipv6=settings.ip_family == "ipv6",
+        custom_networking=settings.custom_networking,
     )
 
 

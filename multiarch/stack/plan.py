@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
 from datetime import date
 
@@ -34,6 +33,7 @@ from multiarch.stack.model import (
     ExistingNetwork,
     NewNetwork,
     Plan,
+    PodRolePlan,
     SessionPlan,
 )
 from multiarch.stack.network import check_room, plan_network, plan_service_cidr
@@ -54,12 +54,17 @@ def make_plan(stack: Stack, *, today: date, pinning: bool = False) -> Plan:
     taint = None if spec.arm64_taint == "none" else read_taint(spec.arm64_taint, ("arm64Taint",), report)
     control_plane, network = _plan_cluster(stack, report)
     existing = control_plane if isinstance(control_plane, ExistingClusterPlan) else None
+    custom_networking, ipv6 = (bool(network.pod_subnets), network.ipv6) if network else (False, False)
+    # With IPv6 the VPC CNI always gives nodes prefixes.
+    prefixes = ipv6 or (existing.prefix_delegation if existing else spec.addons.prefix_delegation)
     context = ClusterContext(
         name=control_plane.name,
         version=spec.kubernetes_version,
         ami_family=AmiFamily(spec.ami_family),
         arm64_taint=taint,
-        prefix_delegation=existing.prefix_delegation if existing else spec.addons.prefix_delegation,
+        prefix_delegation=prefixes,
+        ipv6=ipv6,
+        custom_networking=existing.custom_networking if existing else custom_networking,
         zones=network.zones if network else (),
         region=stack.region,
         subnet_ids=network.private_subnet_ids if isinstance(network, ExistingNetwork) else (),
@@ -69,6 +74,7 @@ def make_plan(stack: Stack, *, today: date, pinning: bool = False) -> Plan:
         node_class=stack.name if existing or spec.autoscaling.use == "auto-mode" else "default",
         registry_mirrors=plan_mirrors(spec.registry_mirrors, report),
         node_repair=spec.node_repair,
+        isolated=spec.network.nat == "none",
     )
     # An unknown version has no images to check.
     specs = tuple(list_node_group_specs(spec.node_groups, spec.multi_architecture_groups, context.zones))
@@ -97,7 +103,7 @@ def make_plan(stack: Stack, *, today: date, pinning: bool = False) -> Plan:
         report_aws_auth(existing, groups, autoscaling, report)
     else:
         _check_new_cluster(spec, groups, report)
-    addons = () if existing else _plan_addons(stack, taint, report, has_groups=bool(specs), pinning=pinning)
+    addons = () if existing else _plan_addons(stack, context, report, has_groups=bool(specs), pinning=pinning)
     storage_class = existing is None and reach.choose_storage_class(spec, report)
     termination_handler = draining.choose_termination_handler(spec, specs, report)
     webhook = _webhook(spec, taint, groups, autoscaling, report)
@@ -116,7 +122,9 @@ def make_plan(stack: Stack, *, today: date, pinning: bool = False) -> Plan:
             arm64_taint=taint,
             node_groups=groups,
             addons=addons,
+            pod_roles=_plan_pod_roles(spec, addons, report),
             # A cluster may have several stacks.
+            fargate_profiles=spec.fargate_profiles,
             session=_plan_session(spec.session, stack.name if existing else context.name),
             autoscaling=autoscaling,
             storage_class=storage_class,
@@ -124,6 +132,7 @@ def make_plan(stack: Stack, *, today: date, pinning: bool = False) -> Plan:
             admission_webhook=webhook,
             rebalance=rebalance,
             chart_registry=spec.charts.registry,
+            image_registries=spec.charts.image_registries,
             iam=spec.iam,
             acknowledged=tuple(spec.acknowledge.items()),
             warnings=(),
@@ -141,7 +150,7 @@ def _plan_cluster(
     spec = stack.spec
     if spec.cluster is not None:
         return plan_existing_cluster(spec, spec.cluster, stack.name, stack.region, report)
-    network = plan_network(spec.network, stack.region, report, also_needed=_also_needed(spec))
+    network = plan_network(spec.network, stack.region, report, also_needed=reach.list_also_needed(spec))
     cluster = ClusterPlan(
         name=spec.cluster_name or stack.name,
         version=spec.kubernetes_version,
@@ -152,15 +161,18 @@ def _plan_cluster(
         logging=spec.logging,
         access=spec.access,
         upgrade_policy=spec.upgrade_policy,
+        zonal_shift=spec.zonal_shift,
+        tier=spec.control_plane_tier,
     )
     return cluster, network
 
 
 def _plan_addons(
-    stack: Stack, taint: Taint | None, report: ProblemReport, *, has_groups: bool, pinning: bool
+    stack: Stack, context: ClusterContext, report: ProblemReport, *, has_groups: bool, pinning: bool
 ) -> tuple[AddonPlan, ...]:
     """Plan the add-ons; nodes of EKS Auto Mode do without those that have a key of their own."""
-    own = plan_addons(stack.spec.addons, taint, report) if has_groups else ()
+    taint, custom = context.arm64_taint, context.custom_networking
+    own = plan_addons(stack.spec.addons, taint, report, custom_networking=custom) if has_groups else ()
     if not stack.spec.addons.extra:
         return own
     from multiarch.stack.extra_addons import plan_extra_addons  # noqa: PLC0415  (only the stacks that have some load it)
@@ -169,6 +181,17 @@ def _plan_addons(
     if with_role := [each.name for each in extra if each.service_account]:
         reach.check_role("addon-without-role", " and ".join(with_role), stack.spec, report)
     return (*own, *extra)
+
+
+def _plan_pod_roles(spec: StackSpec, addons: tuple[AddonPlan, ...], report: ProblemReport) -> tuple[PodRolePlan, ...]:
+    if not spec.iam.service_accounts:
+        return ()
+    from multiarch.stack.service_accounts import plan_service_accounts  # noqa: PLC0415  (as above)
+
+    planned = plan_service_accounts(spec, addons, report)
+    if by_agent := [each.name for each in planned if not each.irsa]:
+        reach.check_role("service-account-without-role", " and ".join(by_agent), spec, report)
+    return planned
 
 
 def _plan_session(settings: Session, owner: str) -> SessionPlan:
@@ -215,7 +238,7 @@ def _check_stack(
     names.check_owner(spec, report)
     cluster.check_chart_registry(spec.charts, report)
     autoscalers.check_autoscaler_reachable(spec, report)
-    autoscalers.check_autoscaler_has_internet(spec, report)
+    autoscalers.check_autoscaler_has_internet(spec, stack.region, report)
     autoscalers.check_autoscaler_has_a_role(spec, report)
     autoscalers.check_auto_mode(spec, stack.origin, report)
     autoscalers.check_session_has_nodes(spec, stack.origin, report)
@@ -227,19 +250,12 @@ def _check_stack(
 def _check_new_cluster(spec: StackSpec, groups: tuple[NodeGroupPlan, ...], report: ProblemReport) -> None:
     """Check the keys that an existing cluster does not take."""
     production.check_zones(spec, report)
+    autoscalers.check_custom_networking(spec, report)
     access.check_access(spec.access, report)
     access.check_api_endpoint(spec.api_endpoint, report)
     cluster.check_encryption(spec, report)
     cluster.check_addon_versions(spec.addons, report)
     nodes.check_room_for_pods(spec.addons, groups, report)
-
-
-def _also_needed(spec: StackSpec) -> Iterator[str]:
-    """Yield endpoints that a cluster without a route to the internet needs for what else the team wants."""
-    if spec.addons["eks-pod-identity-agent"].enabled:
-        yield "eks-auth"
-    if spec.session.log_to_cloud_watch:
-        yield "logs"
 
 
 def _tags(spec: StackSpec) -> Tags:

@@ -22,6 +22,8 @@ def list_roles(plan: Plan) -> Iterator[str]:
         yield "cluster"
     if isinstance(plan.network, NewNetwork) and plan.network.flow_logs:
         yield "flow-logs"
+    if plan.fargate_profiles:
+        yield "fargate"
     for kind in sorted({group.kind for group in plan.node_groups}):
         yield f"{kind}{OF_NODES}"
     autoscaling = plan.autoscaling
@@ -32,15 +34,23 @@ def list_roles(plan: Plan) -> Iterator[str]:
     if autoscaling.cluster_autoscaler and not autoscaling.cluster_autoscaler.installed:
         yield "cluster-autoscaler"
     yield from (addon.name for addon in plan.addons if addon.service_account)
+    yield from (each.name for each in plan.pod_roles)
     if plan.admission_webhook and plan.admission_webhook.ecr_repositories:
         yield WEBHOOK
     if plan.rebalance and plan.rebalance.ecr_repositories:
         yield REBALANCE
 
 
-def check_roles(plan: Plan, report: ProblemReport) -> None:
-    """Report existing roles without a place in the stack, roles that nodes can't share, and paths that keep nodes out.
+def format_role_prefix(cluster: str, name: str) -> str:
+    """Return how the name of a role begins that a stack makes: at most 38 characters, before AWS's suffix."""
+    name = name[:32]
+    return f"{cluster[: 36 - len(name)]}-{name}-"
 
+
+def check_roles(plan: Plan, report: ProblemReport) -> None:
+    """Report existing roles without a place in the stack, the stack's own, those that nodes can't share, and paths.
+
+    For a role that it managed before, the engine gives up the role and deletes the attachments of policies.
     EKS makes and deletes the access entry of managed groups' roles itself, and an entry is one per role.
     ``aws-auth`` has ARNs without path, and EKS writes those of managed groups with it.
     Sources: EKS user guide, "Troubleshooting IAM", "aws-auth ConfigMap does not grant access to the cluster";
@@ -51,6 +61,8 @@ def check_roles(plan: Plan, report: ProblemReport) -> None:
         path: KeyPath = ("iam", "roles", name)
         if name not in names:
             report("role-name", path, f"the stack has no role {name}.", hint=f"Its roles: {', '.join(sorted(names))}.")
+        elif arn.rpartition("/")[2].startswith(format_role_prefix(plan.cluster.name, name)):
+            report("role-own", path, f"{arn} is a role that the stack makes: the update would detach its policies.")
         elif name.endswith(OF_NODES) and arn in seen:
             report("role-shared", path, f"{arn} is the role of {seen[arn]} too.")
         elif name.endswith(OF_NODES):

@@ -14,6 +14,7 @@ from multiarch.facts.auto_mode import NOT_GIVEN
 from multiarch.frozen import dataclass
 from multiarch.schema.autoscaling import AutoMode, AutoModeNodePool
 from multiarch.schema.base import KEY_FORMS, Section
+from multiarch.schema.charts import CHART_FORMS
 from multiarch.schema.iam import IAM_FORMS
 from multiarch.schema.stack import StackSpec
 from multiarch.schema.webhook_installation import FORMS
@@ -27,6 +28,7 @@ _EXPECTED = {
     "int_type": "a whole number",
     "list_type": "a list",
     "model_type": "a mapping: keys with values below it",
+    "string_too_short": "a string",
     "string_type": "a string",
 }
 _NUMBER = re.compile(r"-?\d+(\.\d+)?")
@@ -37,9 +39,12 @@ _BELONGS = {
     "arch": "It follows from instanceTypes; omit it.",
     "architecture": "It follows from instanceTypes; omit it.",
     "aws": "Write aws:region: the region is a key of the AWS provider.",
+    "policies": "IAM policies of nodes are iam.nodePolicies, those of an add-on addons.extra.NAME.policies; "
+    "EKS access policies are access.entries.NAME.policies.",
     "region": "Write aws:region: the region is a key of the AWS provider.",
 }
 """What to do about keys of a stack that people bring from elsewhere."""
+_REASON = "Write the name of a warning's rule with your reason, such as ami-not-pinned: a test cluster."
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,11 +150,12 @@ def _missing(path: KeyPath, document: _Document) -> Problem:
 
 def _wrong_type(path: KeyPath, expected: str, kind: str, document: _Document) -> Problem:
     key, written = _key(path), document.origin.value(path)
+    reason = _REASON if document.root is StackSpec and path[:1] == ("acknowledge",) else ""
     if written is None or written == "":
-        message, hint = f"{key} is empty.", f"It takes {expected}; give it one, or omit it."
+        message, hint = f"{key} is empty.", reason or f"It takes {expected}; give it one, or omit it."
         return document.origin.problem("empty-value", path, message, hint=hint)
     message = f"{key} is {describe_value(written)}; it takes {expected}."
-    return document.origin.problem("wrong-type", path, message, hint=_type_hint(written, kind))
+    return document.origin.problem("wrong-type", path, message, hint=reason or _type_hint(written, kind))
 
 
 def _type_hint(written: Any, kind: str) -> str:  # noqa: ANN401
@@ -198,7 +204,7 @@ def _out_of_range(path: KeyPath, written: Any, context: Any) -> tuple[str, str, 
 
 
 def _wrong_form(path: KeyPath, written: Any, context: Any) -> tuple[str, str, str]:  # noqa: ANN401
-    form = {**FORMS, **IAM_FORMS}[context["pattern"]]
+    form = {**FORMS, **IAM_FORMS, **CHART_FORMS}[context["pattern"]]
     return "not-valid", f"{_key(path)} is {describe_value(written)}; it takes {form}.", ""
 
 

@@ -101,13 +101,13 @@ class _Editor:
 
     def edits(self, addition: Addition, number: int) -> Iterator[_Edit]:
         *way, last = addition.path
-        container, value = self._own(self._root), addition.value
+        container, value, inside = self._own(self._root), addition.value, len(way)
         for depth, key in enumerate(way):
             found = self._inner(container, key, addition.path[:depth])
             if found is None:
                 for name in reversed(addition.path[depth + 1 :]):
                     value = {str(name): value}
-                last = key
+                last, inside = key, depth
                 break
             container = self._own(found)
         # What is added deeper down stands before what is added around it.
@@ -115,6 +115,8 @@ class _Editor:
         if isinstance(container, SequenceNode) and last == APPEND:
             yield self._in_sequence(container, value, order)
         elif isinstance(container, MappingNode):
+            if not container.pair(str(last)):
+                yield from self._braces(container, inside)
             yield from self._in_mapping(container, str(last), value, addition, order)
         else:
             raise self._not_a_mapping(container, way)
@@ -174,6 +176,18 @@ class _Editor:
             before = container.pair(self._below) or container.pairs[-1]
             at = find_next_line(self._text, find_pair_end(self._text, *before))
             yield self._lines(at, [*self._gap(container, before), *lines], order)
+
+    def _braces(self, container: MappingNode, inside: int) -> Iterator[_Edit]:
+        """Put braces, once, around a single pair in a flow sequence, ``[a: b]``, at which another one is added.
+
+        ``inside`` is the length of the path to it: what is added to the sequence at this place stands behind it.
+        """
+        if not container.flow or not container.pairs or self._added[id(container)]:
+            return
+        if "{" not in self._text[container.start : container.pairs[0][0].start]:
+            yield _Edit(container.start, container.start, _IN_PLACE, "{")
+            at = find_flow_end(self._text, container)
+            yield _Edit(at, at, (-inside, 0, 0), "}")
 
     def _in_place(self, value: YamlNode, text: str, addition: Addition) -> _Edit:
         """Put a string, or what comes in the lines below, in place of a single value."""

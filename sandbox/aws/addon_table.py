@@ -44,17 +44,38 @@ def _object(**properties: Any) -> dict[str, Any]:
 
 _NUMBER: Final = {"type": "integer", "minimum": 1}
 _FLAG: Final = {"type": "boolean"}
-_STRINGS: Final = {"type": "array", "items": {"type": "string"}}
+_TEXT: Final = {"type": "string"}
+_STRINGS: Final = {"type": "array", "items": _TEXT}
 _TOLERATION: Final = _object(
-    key={"type": "string"},
+    key=_TEXT,
     operator={"enum": ["Exists", "Equal"]},
-    value={"type": "string"},
+    value=_TEXT,
     effect={"enum": ["NoSchedule", "PreferNoSchedule", "NoExecute"]},
     tolerationSeconds={"type": "integer"},
 )
 _TOLERATIONS: Final = {"type": "array", "items": _TOLERATION}
 _PLACE: Final = {"nodeSelector": {"type": "object"}, "tolerations": _TOLERATIONS, "affinity": {"type": "object"}}
+_ENV: Final = (
+    "AWS_VPC_K8S_CNI_CUSTOM_NETWORK_CFG",
+    "ENABLE_PREFIX_DELEGATION",
+    "ENI_CONFIG_LABEL_DEF",
+    "WARM_PREFIX_TARGET",
+)
+_ENI_CONFIG: Final = _object(
+    create=_FLAG,
+    region=_TEXT,
+    subnets={
+        "type": "object",
+        "minProperties": 1,
+        "additionalProperties": {**_object(id=_TEXT, securityGroups=_STRINGS), "required": ["id"]},
+    },
+)
 _SCHEMAS: Final[Mapping[str, Mapping[str, Any]]] = {
+    "vpc-cni": _object(
+        enableNetworkPolicy=_TEXT,
+        env=_object(**dict.fromkeys(_ENV, _TEXT)),
+        eniConfig={**_ENI_CONFIG, "required": ["create", "region", "subnets"]},
+    ),
     "metrics-server": _object(replicas=_NUMBER, **_PLACE),
     "aws-efs-csi-driver": _object(
         controller=_object(replicaCount=_NUMBER, deleteAccessPointRootDir=_FLAG, **_PLACE), node=_object(**_PLACE)

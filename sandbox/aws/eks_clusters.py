@@ -25,8 +25,15 @@ _VPC_DEFAULTS: Record = {
     "securityGroupIds": [],
 }
 _NETWORK_DEFAULTS: Record = {"serviceIpv4Cidr": "172.20.0.0/16", "ipFamily": "ipv4"}
+_NETWORK_IPV6: Record = {"serviceIpv6Cidr": "fd30:1c53:5f8a::/108"}
 _AUTO_MODE = frozenset(("computeConfig", "kubernetesNetworkConfig", "storageConfig"))
-_PLAIN_CONFIG = ("access_config", "upgrade_policy", "deletion_protection")
+_PLAIN_CONFIG = (
+    "access_config",
+    "control_plane_scaling_config",
+    "deletion_protection",
+    "upgrade_policy",
+    "zonal_shift_config",
+)
 
 
 class EksClusters(EksBase):
@@ -48,10 +55,7 @@ class EksClusters(EksBase):
             version=version,
             role_arn=params["roleArn"],
             resources_vpc_config=vpc,
-            kubernetes_network_config={
-                **_NETWORK_DEFAULTS,
-                **without_none(params.get("kubernetesNetworkConfig") or {}),
-            },
+            kubernetes_network_config=self._network_of(params),
             logging=_logging(params.get("logging")),
             client_request_token=params.get("clientRequestToken"),
             tags=dict(params.get("tags") or {}),
@@ -60,6 +64,18 @@ class EksClusters(EksBase):
         vpc["clusterSecurityGroupId"] = self._cluster_security_group(cluster, vpc["vpcId"])
         self._complete(cluster, params)
         return ActionResult({"cluster": cluster})
+
+    def _network_of(self, params: Record) -> Record:
+        """Return the addresses of Services; with IPv6 EKS chooses them, and needs subnets that have IPv6 ones."""
+        wanted = without_none(params.get("kubernetesNetworkConfig") or {})
+        if wanted.get("ipFamily") != "ipv6":
+            return {**_NETWORK_DEFAULTS, **wanted}
+        if "serviceIpv4Cidr" in wanted:
+            raise invalid("serviceIpv4Cidr cannot be specified for a cluster with the IPv6 family")
+        for subnet in self.ec2.describe_subnets(params["resourcesVpcConfig"]["subnetIds"]):
+            if not subnet.ipv6_cidr_block_associations:
+                raise invalid(f"Subnet {subnet.id} does not have an IPv6 CIDR block")
+        return {**_NETWORK_IPV6, **wanted}
 
     def _vpc_of(self, subnet_ids: list[str]) -> str:
         if len(subnet_ids) < _ZONES:
@@ -96,7 +112,10 @@ class EksClusters(EksBase):
             health={"issues": []},
             access_config={**access, **(params.get("accessConfig") or {})},
             upgrade_policy={"supportType": "EXTENDED", **(params.get("upgradePolicy") or {})},
+            control_plane_scaling_config={"tier": "standard", **(params.get("controlPlaneScalingConfig") or {})},
             deletion_protection=bool(params.get("deletionProtection")),
+            # Not reported before it was set: else the provider, in which it is not computed, would show a change.
+            zonal_shift_config=params.get("zonalShiftConfig"),
             compute_config=params.get("computeConfig") or {"enabled": False},
             storage_config=params.get("storageConfig") or {"blockStorage": {"enabled": False}},
         )

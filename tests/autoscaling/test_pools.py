@@ -105,6 +105,7 @@ def test_prefix_delegation_tells_karpenter_how_many_pods_fit() -> None:
         ).node_class.max_pods
         == 110
     )
+    assert karpenter({**prefixes, "network": {"podCidr": "100.64.0.0/16"}}).node_class.max_pods == 50
     rows = {row.key: row.value for row in plan(merged(BASE, prefixes)).autoscaling.derived}
     assert rows["maxPods of the nodes"] == "98"
 

@@ -172,6 +172,7 @@ def test_a_merge_request_gets_a_check_a_diff_and_a_digest(team: tuple[gitlab.Git
     assert "config/stacks/Pulumi.checkout-dev.yaml" in {each["location"]["path"] for each in entries}
     assert json.loads((reports / "check.sarif").read_text())["version"] == "2.1.0"
     assert '-        "maxSize": 4' in (reports / "render.diff").read_text()
+    assert "| node group general | stays |  |  |" in (reports / "stack-diff.md").read_text()
     assert (reports / "affected.txt").read_text() == "checkout-dev\n"
     assert (tmp_path / "calls").read_text() == (
         "preview --stack checkout-dev --json --event-log reports/previews/checkout-dev.events --non-interactive "

@@ -120,6 +120,26 @@ def test_a_review_reads_the_event_log_unless_the_preview_failed(tmp_path: Path, 
     assert call.endswith("reports/previews/a-dev.events reports/previews/b-dev.json")
 
 
+@pytest.mark.parametrize(("names", "only_update"), [(("a-dev", "b-dev", "gone-dev"), ""), ((), " --only-update")])
+def test_what_happens_to_nodes_is_written_and_posted(
+    tmp_path: Path, program: Program, names: tuple[str, ...], only_update: str
+) -> None:
+    (tmp_path / "config/stacks").mkdir(parents=True)
+    for name in names[:2]:
+        (tmp_path / f"config/stacks/Pulumi.{name}.yaml").touch()
+    subprocess.run(["git", "init", "-q"], cwd=tmp_path, check=True)
+    answers = 'a-dev) echo "web rolls"; exit 1 ;; b-dev) exit 2 ;;'
+    listed = "".join(f"echo {name}; " for name in names)
+    program("multiarch", f'echo "$*" >>calls; case $2 in affected) {listed} exit ;; esac; case $3 in {answers} esac')
+    ran = run(tmp_path, "stack-diff.sh", SINCE="main", MULTIARCH="multiarch", POST="gitlab")
+    assert ran.returncode == 0, ran.stderr
+    b = "b-dev can't be compared with main: the job's log says why."
+    assert ran.stdout == (f"web rolls\n\n{b}\n\n" if names else "The change touches no stack.\n")
+    _, *diffs, post = (tmp_path / "calls").read_text().splitlines()
+    assert diffs == [f"stack diff {name} --against main --output markdown" for name in names[:2]]
+    assert post == f"post comment reports/stack-diff.md --name stack-diff --to gitlab{only_update}"
+
+
 def test_prices_are_fetched_once_for_each_region_and_given_to_the_review(tmp_path: Path, program: Program) -> None:
     (tmp_path / "reports").mkdir()
     (tmp_path / "reports/affected.txt").write_text("a-dev\nb-dev\nc-dev\n")

@@ -10,10 +10,9 @@ from typing import Any
 import pytest
 
 from tests.cli.running import Ran, type_of_run
-from tests.images.conftest import images_registry, repository
-from tests.images.shapes import Repository
+from tests.cli.test_audit_images import images_registry, repository, root
 
-__all__ = ["images_registry", "repository"]
+__all__ = ["images_registry", "repository", "root"]
 
 MANIFEST = """\
 apiVersion: apps/v1
@@ -76,13 +75,6 @@ items:
     spec: {taints: [{key: arch, value: arm64, effect: NoSchedule}]}
 """
 ADD_ONS = ("aws-node", "ebs-csi-node", "eks-pod-identity-agent", "kube-proxy")
-
-
-@pytest.fixture
-def root(repository: Repository) -> str:
-    repository.index([repository.entry("linux/amd64"), repository.entry("linux/arm64")], tag="both")
-    repository.image("linux/amd64", tag="amd64-only")
-    return f"{repository.server.host}/{repository.name}"
 
 
 @pytest.fixture

@@ -44,6 +44,9 @@ def test_several_stacks_are_summed_up_by_team(run: type_of_run) -> None:
     assert re.search(r"checkout +260.24 USD per month\n", by_team)
     assert re.search(r"payments +1,444.38 USD per month, plus unknown costs\n", by_team)
     assert re.search(r"legacy +unknown\n", by_team)
+    # Each note once, with the stacks that it is about unless it is about all.
+    assert ran.out.count("\n- Node groups count with their desired size.\n") == 1
+    assert ran.out.count("\n- checkout-dev: Prices of eu-west-1 of ") == 1
 
 
 def test_groups_without_nodes_show_their_maximum_beside_those_that_the_pods_need(run: type_of_run, clone: Path) -> None:

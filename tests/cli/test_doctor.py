@@ -373,12 +373,16 @@ def test_the_policy_of_the_documents_has_the_actions_that_doctor_calls_and_no_ot
     called = set[str]()
     place.write("[m7g.large]", "[m7g.large]\n      ami: {id: ami-00000000000000000}")
     place.aws.client("logs").create_log_group(logGroupName=GROUP)
+    text = (CLONE / "examples" / "04-existing-vpc" / "Pulumi.ledger-staging.yaml").read_text()
+    subnet = place.aws.client("ec2").describe_subnets()["Subnets"][0]["SubnetId"]
+    in_a_vpc = place.clone / "Pulumi.ledger-staging.yaml"
+    in_a_vpc.write_text(text.replace("subnet-0aaaaaaaaaaaaaaa1", subnet).replace("us-east-1", REGION))
     for with_cluster in (False, True):
         if with_cluster:
             place.node_group(encryptionConfig=[{"resources": ["secrets"], "provider": {"keyArn": "arn:aws:kms:x"}}])
         place.remote.forget_calls()
         place.examine(STACK)
-        place.examine(str(CLONE / "examples" / "04-existing-vpc" / "Pulumi.ledger-staging.yaml"))
+        place.examine(str(in_a_vpc))
         existing = place.existing(place.clone / "Pulumi.shop-dev.yaml")
         existing.write_text(existing.read_text() + SCALED)
         place.examine(str(existing))

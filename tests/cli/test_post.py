@@ -18,6 +18,7 @@ def report(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 
 
 def test_a_file_becomes_a_comment(gitlab: StandIn, run: type_of_run) -> None:
+    assert run("post", "comment", "report.md", "--only-update").err == "There is no comment to update.\n"
     ran = run("post", "comment", "report.md")
     assert (ran.code, ran.out, ran.err) == (0, "", "The comment was created.\n")
     assert run("post", "comment", "report.md", "--to", "gitlab").err == "The comment was updated.\n"

@@ -55,6 +55,16 @@ def test_daemon_sets_of_an_existing_cluster_are_said_to_be_missing(run: type_of_
     assert "DaemonSets of the cluster checkout-dev that are not in the files" in " ".join(ran.out.split())
 
 
+def test_pods_of_fargate_profiles_need_no_nodes(run: type_of_run, tmp_path: Path) -> None:
+    stack = tmp_path / "Pulumi.shop-dev.yaml"
+    selectors = "[{namespace: pay*, labels: {app: ledg?r}}]"
+    stack.write_text(f"{EXISTING}  multiarch-eks:fargateProfiles: {{ledger: {{selectors: {selectors}}}}}\n")
+    ran = run("simulate", str(stack), "--manifests", PODS)
+    assert "12 pods of Fargate profiles: not simulated" in " ".join(ran.out.split())
+    assert "Deployment/ledger" not in ran.out
+    assert "Deployment/api" in ran.out
+
+
 def test_explained_every_group_has_its_reason_and_no_sentence_comes_twice(run: type_of_run) -> None:
     lines = run("simulate", "payments-prod", "--manifests", PODS, "--explain").out.splitlines()
     ledger = lines[lines.index("payments Deployment/ledger: 12 pods") + 1 :]

@@ -99,6 +99,10 @@ def test_a_new_stack_ends_no_nodes(repository: Path, run: type_of_run) -> None:
         (("payments-prod", "--against", "nowhere"), "Git knows no commit 'nowhere'"),
         (("elsewhere/Pulumi.payments-prod.yaml",), "Give --against FILE."),
         (("broken-dev",), "team"),
+        (
+            ("payments-prod", "--against", "config/stacks/Pulumi.legacy-al2.yaml"),
+            "--against takes another version of config/stacks/Pulumi.payments-prod.yaml",
+        ),
     ],
 )
 def test_what_can_not_be_compared_is_rejected(

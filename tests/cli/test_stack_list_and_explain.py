@@ -63,7 +63,10 @@ def test_an_explanation_as_json_has_the_same_values(run: type_of_run) -> None:
     derived = {row["key"]: row["value"] for row in arm64["derived"]}
     assert (derived["architecture"], derived["amiType"]) == ("arm64", "AL2_ARM_64")
     assert all(row["rule"] for group in ran.json["nodeGroups"] for row in group["derived"])
-    assert all(row["rule"] for row in ran.json["cluster"])
+    reasons = {row["key"]: row["rule"] for row in ran.json["cluster"]}
+    assert all(reasons.values())
+    unreachable = "the API can't be reached: new VPC, private endpoint"
+    assert (reasons["storageClass"], reasons["nodeTerminationHandler"]) == (unreachable, unreachable)
     assert {problem["severity"] for problem in ran.json["warnings"]} == {"warning"}
 
 

@@ -59,6 +59,21 @@ def test_where_there_is_no_room_a_cell_goes_below_its_row(capsys: pytest.Capture
     ]
 
 
+def test_one_long_name_makes_a_list_of_its_own_row_alone(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("COLUMNS", "60")
+        patch.setattr("sys.stdout.isatty", lambda: True)
+        rows = [("subnets.eu-west-1a.with-a-long-name", "subnet-0aaaaaaaaaaaaaaa1", "x"), ("region", "eu-west-1", "y")]
+        print_table(("key", "value", "from"), [*rows, ("version", "1.35", "the-default")])
+    assert capsys.readouterr().out.splitlines()[2:] == [
+        " subnets.eu-west-1a.with-a-long-name",
+        "  VALUE: subnet-0aaaaaaaaaaaaaaa1",
+        "  FROM: x",
+        " region    eu-west-1   y",
+        " version   1.35        the-default",
+    ]
+
+
 def test_a_column_that_is_mostly_too_long_goes_below_its_rows_as_a_whole(capsys: pytest.CaptureFixture[str]) -> None:
     long = "there is no room left on the nodes that are there, " * 5
     out = printed_at(capsys, 80, (NAME, long), ("a", long), ("b", "short"))

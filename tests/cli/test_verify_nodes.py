@@ -271,36 +271,6 @@ def test_faults_of_all_sources_are_named(verify: Callable[..., Ran], cluster: Cl
     assert shown.out.index("error: ") < shown.out.index("CNI is not ready") + 1
 
 
-def test_an_ami_of_another_architecture_is_found_with_an_instance_that_never_joined(
-    verify: Callable[..., Ran], cluster: Cluster
-) -> None:
-    ec2 = cluster.aws.client("ec2")
-    image = cluster.aws.image("x86_64")
-    (row,) = ec2.run_instances(
-        ImageId=image,
-        InstanceType="m7g.large",
-        MinCount=1,
-        MaxCount=1,
-        TagSpecifications=[
-            {
-                "ResourceType": "instance",
-                "Tags": [
-                    {"Key": f"kubernetes.io/cluster/{STACK}", "Value": "owned"},
-                    {"Key": "multiarch-eks/node-group", "Value": "graviton"},
-                ],
-            }
-        ],
-    )["Instances"]
-    ran, later = verify("-o", "json", "--join-minutes", "0"), verify("-o", "json")
-    ec2.terminate_instances(InstanceIds=[row["InstanceId"]])
-    assert ran.code == 1
-    (node,) = [each for each in ran.json["nodes"] if each["name"] == row["InstanceId"]]
-    assert node["verdict"] == "never joined"
-    assert {each["rule"] for each in node["findings"]} >= {"ami-architecture", "never-joined"}
-    (joined,) = [each for each in later.json["nodes"] if each["name"] == row["InstanceId"]]
-    assert "never-joined" not in {each["rule"] for each in joined["findings"]}
-
-
 def test_an_instance_that_never_joined_says_why_by_its_boot_log(verify: Callable[..., Ran], cluster: Cluster) -> None:
     identifier = cluster.instance("arm64")
     del cluster.nodes[identifier]

@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
 
+from multiarch.autoscaling.karpenter import build_node_class
 from sandbox.cluster.bootstrap import al2023
+from sandbox.cluster.bootstrap.model import KubeletStart
 from sandbox.cluster.bootstrap.registration import registration
 from sandbox.cluster.kube import Object
 from sandbox.cluster.programs import wait_for
-from tests.cluster.objects import ARM64_TAINT, node_class, node_pool, pod, replica_set
+from tests.cluster.objects import ARM64_TAINT, NODE_CLASS, node_class, node_pool, pod, replica_set
 from tests.cluster.placements import Placement, Rejected
 from tests.cluster.rig import Rig
+from tests.components import autoscaled
 
 Result = Mapping[str, Placement | Rejected]
 
@@ -97,7 +102,7 @@ def test_instances_of_a_managed_group_join_with_its_labels_and_taints_and_leave_
 def test_karpenters_user_data_registers_nodes_with_the_pools_labels_and_taints(rig: Rig) -> None:
     rig.apply(three_pools(rig))
     placed(rig.run_pods([pod("web", tolerates_arm64=True)]))
-    starts = [al2023.read([text]) for text in _launched_user_data(rig)]
+    starts = [_read_start(each) for each in _launch_data(rig)]
     # Karpenter also makes templates for no pool, to check its permissions.
     found = {each.labels.get("karpenter.sh/nodepool"): each for each in map(registration, starts)}
     assert {start.cluster for start in starts} == {rig.aws.cluster}
@@ -105,12 +110,40 @@ def test_karpenters_user_data_registers_nodes_with_the_pools_labels_and_taints(r
     assert list(map(str, found["arm-spot"].taints)) == ["arch=arm64:NoSchedule", "karpenter.sh/unregistered:NoExecute"]
 
 
-def _launched_user_data(rig: Rig) -> list[str]:
-    """The user data of every launch template."""
+def test_without_iam_nodes_get_the_stacks_instance_profile_also_where_karpenter_made_one_before(rig: Rig) -> None:
+    iam, profile = rig.aws.client("iam"), "of-the-stack"
+    planned = replace(autoscaled.KARPENTER.node_class, name=NODE_CLASS, ami_alias="al2023@latest")
+    rig.apply([build_node_class(planned, cluster=rig.aws.cluster, role=rig.aws.node_role, tags=())])
+    made = {each["InstanceProfileName"] for each in iam.list_instance_profiles()["InstanceProfiles"]}
+    iam.create_instance_profile(InstanceProfileName=profile)
+    iam.add_role_to_instance_profile(InstanceProfileName=profile, RoleName=rig.aws.node_role)
+    isolated = build_node_class(planned, cluster=rig.aws.cluster, role="", tags=(), instance_profile=profile)
+    rig.apply([isolated, node_pool("arm", "arm64", "on-demand", 50, taints=[ARM64_TAINT])])
+    placed(rig.run_pods([pod("web", tolerates_arm64=True)]))
+    used = {
+        each["IamInstanceProfile"]["Name"]
+        for each in _launch_data(rig)
+        if registration(_read_start(each)).labels.get("karpenter.sh/nodepool") == "arm"
+    }
+    assert used == {profile}
+    # The one that Karpenter made is still there: nothing of IAM can be called.
+    assert {each["InstanceProfileName"] for each in iam.list_instance_profiles()["InstanceProfiles"]} == {
+        *made,
+        profile,
+    }
+    iam.remove_role_from_instance_profile(InstanceProfileName=profile, RoleName=rig.aws.node_role)
+    iam.delete_instance_profile(InstanceProfileName=profile)
+
+
+def _launch_data(rig: Rig) -> list[dict[str, Any]]:
+    """What every launch template says."""
     ec2 = rig.aws.client("ec2")
     versions = [
         ec2.describe_launch_template_versions(LaunchTemplateId=row["LaunchTemplateId"], Versions=["$Latest"])
         for row in ec2.describe_launch_templates()["LaunchTemplates"]
     ]
-    data = [row["LaunchTemplateData"]["UserData"] for each in versions for row in each["LaunchTemplateVersions"]]
-    return [base64.b64decode(text).decode() for text in data]
+    return [row["LaunchTemplateData"] for each in versions for row in each["LaunchTemplateVersions"]]
+
+
+def _read_start(template: Mapping[str, Any]) -> KubeletStart:
+    return al2023.read([base64.b64decode(template["UserData"]).decode()])

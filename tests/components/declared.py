@@ -44,6 +44,7 @@ FULL: Mapping[str, Any] = {
         "endpoints": ["ec2", "ec2messages", "ecr", "eks", "eks-auth", "s3", "ssm", "ssmmessages", "sts"],
     },
     "storageClass": True,
+    "fargateProfiles": {"jobs": {"selectors": [{"namespace": "jobs"}]}},
     "access": {
         "admins": ["arn:aws:iam::111122223333:role/platform"],
         "readers": ["arn:aws:iam::111122223333:role/audit"],

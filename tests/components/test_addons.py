@@ -6,6 +6,7 @@ import json
 
 from tests.components import declared
 from tests.components.declared import World, world
+from tests.stack.test_network import BY_ZONE
 from tests.stack.words import AUTO_MODE
 
 
@@ -114,6 +115,24 @@ def test_network_policies_are_enforced_unless_turned_off(small: World) -> None:
         "enableNetworkPolicy": "false",
         "env": {"ENABLE_PREFIX_DELEGATION": "true", "WARM_PREFIX_TARGET": "1"},
     }
+
+
+def test_the_vpc_cni_learns_the_subnets_of_pods_by_zone() -> None:
+    pods = {"eu-west-1a": "subnet-00000008", "eu-west-1b": "subnet-00000009"}
+    new, existing = (
+        world({"network": each}) for each in ({"podCidr": "100.64.0.0/16"}, {**BY_ZONE, "podSubnets": pods})
+    )
+    for found, subnets in ((new, ["<Subnet:pods-0>", "<Subnet:pods-1>"]), (existing, [*pods.values()])):
+        values = json.loads(found.inputs(declared.ADDON, "vpc-cni")["configurationValues"])
+        assert values["env"] == {
+            "AWS_VPC_K8S_CNI_CUSTOM_NETWORK_CFG": "true",
+            "ENI_CONFIG_LABEL_DEF": "topology.kubernetes.io/zone",
+        }
+        assert values["eniConfig"] == {
+            "create": True,
+            "region": "eu-west-1",
+            "subnets": {zone: {"id": subnet} for zone, subnet in zip(pods, subnets, strict=True)},
+        }
 
 
 def test_an_add_on_that_is_turned_off_leaves_nothing() -> None:

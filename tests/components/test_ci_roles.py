@@ -173,7 +173,13 @@ def every_world(small: World, full: World, migrating: World) -> list[World]:
     public = {"apiEndpoint": {"public": True, "publicCidrs": ["203.0.113.7/32"]}}
     own = {"nodeGroups": {"own": {"instanceTypes": ["m7i.large"], "kind": "self-managed"}}}
     webhook = {"admissionWebhook": {"enabled": True, "image": f"registry.example/webhook@sha256:{'0' * 64}"}}
-    return [small, full, migrating, world({**public, **own, **webhook, "network": {"flowLogs": {}}})]
+    return [
+        small,
+        full,
+        migrating,
+        world({**public, **own, **webhook, "network": {"flowLogs": {}, "podCidr": "100.64.0.0/16"}}),
+        world({"network": {"ipFamily": "ipv6"}}),
+    ]
 
 
 def test_every_resource_type_that_the_components_declare_is_read_and_no_other(

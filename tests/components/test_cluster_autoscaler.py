@@ -27,6 +27,13 @@ def test_chart_and_image_are_pinned(with_cluster_autoscaler: World) -> None:
     assert values(with_cluster_autoscaler)["image"] == {"tag": "v1.35.0"}
 
 
+def test_the_image_comes_from_the_registry_that_has_a_copy() -> None:
+    copied = {"charts": {"imageRegistries": {"registry.k8s.io": "registry.example.com/k8s"}}}
+    found = autoscaled.world(autoscaled.autoscaling(cluster_autoscaler=True), copied)
+    repository = "registry.example.com/k8s/autoscaling/cluster-autoscaler"
+    assert values(found)["image"] == {"repository": repository, "tag": "v1.35.0"}
+
+
 def test_it_finds_this_clusters_groups_in_this_region(with_cluster_autoscaler: World) -> None:
     found = values(with_cluster_autoscaler)
     assert found["autoDiscovery"] == {"clusterName": "shop-dev"}

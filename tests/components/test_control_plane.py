@@ -141,13 +141,15 @@ def test_the_service_role_may_what_a_cluster_needs_and_is_attached_first(small: 
     assert attachment.urn in small.one(declared.CLUSTER).dependencies
 
 
-SETTINGS = {"upgradePolicy": "STANDARD", "nodeRepair": True}
+SETTINGS = {"upgradePolicy": "STANDARD", "nodeRepair": True, "zonalShift": True, "controlPlaneTier": "tier-xl"}
+LATER = {"zonalShiftConfig": {"enabled": True}, "controlPlaneScalingConfig": {"tier": "tier-xl"}}
 
 
 def test_safety_switches_reach_the_cluster_and_its_groups(full: World) -> None:
     found = world({**declared.FULL, **SETTINGS})
     assert found.inputs(declared.CLUSTER)["upgradePolicy"] == {"supportType": "STANDARD"}
     assert all(group.inputs["nodeRepairConfig"] == {"enabled": True} for group in found.all(declared.MANAGED))
+    assert {key: found.inputs(declared.CLUSTER)[key] for key in LATER} == LATER
     # Unset, nothing is sent.
-    assert "upgradePolicy" not in full.inputs(declared.CLUSTER)
+    assert not {"upgradePolicy", *LATER} & full.inputs(declared.CLUSTER).keys()
     assert all("nodeRepairConfig" not in group.inputs for group in full.all(declared.MANAGED))

@@ -85,6 +85,13 @@ def test_an_installed_karpenter_gets_a_node_class_by_ids_and_pools_alone() -> No
     assert found.all("kubernetes:karpenter.sh/v1:NodePool") != []
 
 
+def test_an_installed_karpenter_that_cannot_reach_iam_gets_an_instance_profile_of_the_nodes_role() -> None:
+    found = world({**on_cluster(autoscaling=merged(KARPENTER, {"karpenter": {"isolatedVPC": True}})), **NO_GROUPS})
+    profile, spec = found.inputs(declared.PROFILE), found.inputs(NODE_CLASS)["spec"]
+    assert profile["role"] == "nodes"
+    assert (spec["instanceProfile"], "role" in spec) == (f"{profile['namePrefix']}RENDERED", False)
+
+
 def test_nodes_of_auto_mode_have_the_security_groups_that_the_file_names() -> None:
     change = on_cluster(cluster={"securityGroups": ["sg-00000001"]}, autoscaling={"use": "auto-mode"}) | NO_GROUPS
     found = declared.world(change)

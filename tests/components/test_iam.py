@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
 
 from components.iam.access import format_aws_auth
-from multiarch.doctor.existing import format_cluster_role_prefix
-from multiarch.stack.roles import list_roles
+from multiarch.stack.roles import format_role_prefix, list_roles
 from tests.components import declared
 from tests.components.declared import World, world
 from tests.stack.words import AUTO_MODE, merged
@@ -67,6 +67,18 @@ def test_every_role_has_boundary_and_path_and_is_listed(stack: dict[str, Any]) -
     assert guarded(world(stack)) == {(None, None)}
 
 
+@pytest.mark.parametrize("stack", STACKS.values(), ids=list(STACKS))
+def test_nodes_may_create_the_repositories_of_pull_through_caches(stack: dict[str, Any]) -> None:
+    central = "arn:aws:ecr:eu-west-1:999988887777:repository/hub/*"
+    found = world(merged(stack, {"iam": {"pullThroughRepositories": ["k8s/*", central]}}))
+    given = {each.name: each.inputs for each in found.all(declared.ROLE_POLICY) if each.name.endswith("-pull-through")}
+    assert set(given) == {f"{name}-pull-through" for name in list_roles(found.plan) if name.endswith("-nodes")}
+    for inputs in given.values():
+        (statement,) = json.loads(str(inputs["policy"]))["Statement"]
+        assert statement["Action"] == "ecr:CreateRepository"
+        assert statement["Resource"] == ["arn:aws:ecr:eu-west-1:111122223333:repository/k8s/*", central]
+
+
 def test_existing_roles_are_used_and_left_as_they_are() -> None:
     names = ("cluster", "managed-nodes", "karpenter-nodes", "karpenter", "external-dns")
     roles = {name: f"{OWNER}:role/platform/{name}-role" for name in names}
@@ -87,11 +99,37 @@ def test_existing_roles_are_used_and_left_as_they_are() -> None:
 
 
 @pytest.mark.parametrize("name", ["shop", "s" * 60])
-def test_doctor_knows_the_cluster_s_own_role_by_its_name(name: str) -> None:
-    found = world({"clusterName": name})
-    assert found.inputs(declared.ROLE, "cluster")["namePrefix"] == format_cluster_role_prefix(name)
+def test_a_stack_s_own_roles_are_known_by_their_names(name: str) -> None:
+    addons = {
+        "addons": {
+            "extra": {"amazon-cloudwatch-observability-x": {**EXTRA_ADDON, "serviceAccount": "a", "namespace": "a"}}
+        }
+    }
+    for role in world(merged({"clusterName": name}, addons)).all(declared.ROLE):
+        assert role.inputs["namePrefix"] == format_role_prefix(name, role.name)
 
 
 def test_aws_auth_has_roles_without_their_path() -> None:
     written = format_aws_auth([f"{OWNER}:role/teams/shop/nodes"])
     assert written.startswith(f"- rolearn: {OWNER}:role/nodes\n  username: system:node:{{{{EC2PrivateDNSName}}}}\n")
+
+
+def test_pods_of_a_service_account_get_a_role_by_pod_identity_or_by_the_clusters_oidc_provider() -> None:
+    statements = [{"actions": ["s3:GetObject"], "resources": ["arn:aws:s3:::orders/*"]}]
+    accounts = {
+        "orders": {"namespace": "shop", "statements": statements},
+        "batch": {"namespace": "jobs", "name": "default", "policies": EXTRA[:1], "credentials": "irsa"},
+    }
+    found = world({"iam": {"serviceAccounts": accounts}})
+    association = found.one("aws:eks/podIdentityAssociation:PodIdentityAssociation", "orders-pods")
+    assert (association.inputs["namespace"], association.inputs["serviceAccount"]) == ("shop", "orders")
+    assert found.one(declared.ROLE_POLICY, "orders-pods").urn in association.dependencies
+    provider = found.one("aws:iam/openIdConnectProvider:OpenIdConnectProvider", "cluster").inputs
+    assert provider["clientIdLists"] == ["sts.amazonaws.com"]
+    assert found.inputs(declared.ATTACHMENT, "batch-pods-111122223333-teams/scan")["policyArn"] == EXTRA[0]
+    (statement,) = json.loads(found.inputs(declared.ROLE, "batch-pods")["assumeRolePolicy"])["Statement"]
+    assert statement["Action"] == "sts:AssumeRoleWithWebIdentity"
+    issuer = str(provider["url"]).removeprefix("https://")
+    wanted = {f"{issuer}:aud": "sts.amazonaws.com", f"{issuer}:sub": "system:serviceaccount:jobs:default"}
+    assert statement["Condition"] == {"StringEquals": wanted}
+    assert not world().all("aws:iam/openIdConnectProvider:OpenIdConnectProvider")

@@ -9,6 +9,7 @@ from typing import Any
 
 from components.rendering.recording import Recorded
 from multiarch.autoscaling.model import Autoscaler
+from multiarch.simulate.shapes import build_pool_shape
 from tests.components import autoscaled, declared
 from tests.components.declared import World, goes_before
 
@@ -55,6 +56,18 @@ def test_spot_nodes_are_replaced_by_cheaper_ones_where_the_plan_says_so(with_kar
     wanted = replace(autoscaled.KARPENTER, spot_to_spot=True)
     found = autoscaled.world(replace(autoscaled.autoscaling(karpenter=True), karpenter=wanted))
     assert values(found)["settings"]["featureGates"] == {"spotToSpotConsolidation": True}
+
+
+def test_the_primary_interface_is_not_counted_where_pods_have_subnets_of_their_own(with_karpenter: World) -> None:
+    assert "reservedENIs" not in values(with_karpenter)["settings"]
+    node_class = replace(autoscaled.KARPENTER.node_class, custom_networking=True)
+    wanted = replace(autoscaled.KARPENTER, node_class=node_class)
+    found = autoscaled.world(replace(autoscaled.autoscaling(karpenter=True), karpenter=wanted))
+    assert values(found)["settings"]["reservedENIs"] == "1"
+    pool = wanted.pools[0]
+    classes = (autoscaled.KARPENTER.node_class, node_class)
+    shapes = [build_pool_shape(pool, each, pool.instance_types[0], ()) for each in classes]
+    assert shapes[0].max_pods - shapes[1].max_pods == pool.instance_types[0].ipv4_per_eni - 1
 
 
 def test_six_policies_are_kept_apart_and_each_fits_iams_limit(with_karpenter: World) -> None:
@@ -110,6 +123,20 @@ def test_nodes_join_pull_images_answer_ssm_and_write_session_logs(with_karpenter
     assert entry["type"] == "EC2_LINUX"
     assert entry["principalArn"].endswith("<Role:karpenter-nodes>")
     assert "karpenter-nodes" not in {profile.name for profile in with_karpenter.all(declared.PROFILE)}
+
+
+def test_a_controller_that_cannot_reach_iam_gets_an_instance_profile_and_no_rights_to_make_one() -> None:
+    wanted = replace(autoscaled.KARPENTER, isolated=True)
+    found = autoscaled.world(replace(autoscaled.autoscaling(karpenter=True), karpenter=wanted))
+    profile = found.inputs(declared.PROFILE, "karpenter-nodes")
+    assert profile["role"] == f"{found.inputs(declared.ROLE, 'karpenter-nodes')['namePrefix']}RENDERED"
+    spec: Any = found.inputs(autoscaled.NODE_CLASS)["spec"]
+    assert (spec["instanceProfile"], "role" in spec) == (f"{profile['namePrefix']}RENDERED", False)
+    assert values(found)["settings"]["isolatedVPC"] is True
+    granted = " ".join(str(policy.inputs["policy"]) for policy in found.all(autoscaled.POLICY))
+    assert "iam:PassRole" in granted
+    assert "InstanceProfile" not in granted
+    assert "pricing:" not in granted
 
 
 def test_the_queue_is_encrypted_and_keeps_messages_for_five_minutes(with_karpenter: World) -> None:

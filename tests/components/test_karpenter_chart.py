@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -10,6 +11,7 @@ from ruamel.yaml import YAML
 
 from components.rendering.files import contents
 from tests.cluster import charts
+from tests.components import autoscaled
 from tests.components.declared import World
 
 pytestmark = pytest.mark.tools
@@ -52,6 +54,17 @@ def test_the_controller_learns_cluster_and_queue(pod: dict[str, Any], with_karpe
     assert environment["INTERRUPTION_QUEUE"] == karpenter.queue
     assert environment["EKS_CONTROL_PLANE"] == "true"
     assert "ISOLATED_VPC" not in environment
+
+
+def test_without_internet_access_the_controller_spares_iam_and_its_image_keeps_the_digest(pod: dict[str, Any]) -> None:
+    wanted = replace(autoscaled.KARPENTER, isolated=True)
+    copied = {"charts": {"imageRegistries": {"public.ecr.aws": "registry.example.com/public"}}}
+    found = autoscaled.world(replace(autoscaled.autoscaling(karpenter=True), karpenter=wanted), copied)
+    (container,) = template("karpenter", found)["Deployment", "karpenter"]["spec"]["template"]["spec"]["containers"]
+    assert {"name": "ISOLATED_VPC", "value": "true"} in container["env"]
+    (usual,) = pod["containers"]
+    assert container["image"] == usual["image"].replace("public.ecr.aws/", "registry.example.com/public/")
+    assert container["image"] != usual["image"]
 
 
 def test_the_controller_goes_to_its_group_and_not_to_nodes_of_its_own(pod: dict[str, Any]) -> None:

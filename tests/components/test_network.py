@@ -120,6 +120,43 @@ def test_subnets_by_zone_give_groups_their_zones_and_the_control_plane_may_have_
     assert zones == [*by_zone.values(), ["subnet-00000001", "subnet-00000002", "subnet-00000003"]]
 
 
+def test_pods_have_a_secondary_cidr_block_with_the_routes_of_their_zone_and_reach_the_endpoints() -> None:
+    found = world({"network": {"podCidr": "100.64.0.0/16", "endpoints": ["sts"]}})
+    block = found.one("aws:ec2/vpcIpv4CidrBlockAssociation:VpcIpv4CidrBlockAssociation")
+    assert block.inputs["cidrBlock"] == "100.64.0.0/16"
+    tables = {each.name: each.inputs for each in found.all("aws:ec2/routeTableAssociation:RouteTableAssociation")}
+    for index in range(2):
+        subnet = found.one(declared.SUBNET, f"pods-{index}")
+        assert subnet.inputs["availabilityZone"] == f"eu-west-1{'ab'[index]}"
+        tags: Any = subnet.inputs["tags"]
+        assert not [key for key in tags if "kubernetes" in key or "karpenter" in key]
+        assert declared.goes_before(found, subnet, block)
+        assert declared.goes_before(found, found.one(declared.MANAGED, "web"), subnet)
+        assert tables[f"pods-{index}"]["routeTableId"] == tables[f"private-{index}"]["routeTableId"]
+    (rule,) = found.inputs(declared.SECURITY_GROUP)["ingress"]
+    assert rule["cidrBlocks"] == ["10.0.0.0/16", "100.64.0.0/16"]
+
+
+@pytest.mark.parametrize("nat", ["single", "none"])
+def test_with_ipv6_subnets_have_addresses_and_private_ones_a_way_out_where_they_have_one_for_ipv4(nat: str) -> None:
+    endpoints = ["ec2", "ec2messages", "ecr", "eks", "eks-auth", "logs", "s3", "ssm", "ssmmessages", "sts"]
+    found = world({"network": {"ipFamily": "ipv6", "nat": nat, "endpoints": endpoints}})
+    assert found.inputs(declared.VPC)["assignGeneratedIpv6CidrBlock"] is True
+    subnets = {s.name: s.inputs for s in found.all(declared.SUBNET)}
+    assert {name: (s["ipv6CidrBlock"], s["assignIpv6AddressOnCreation"]) for name, s in subnets.items()} == {
+        "private-0": ("2001:db8::/64", True),
+        "private-1": ("2001:db8:0:1::/64", True),
+        "public-0": ("2001:db8:0:8::/64", False),
+        "public-1": ("2001:db8:0:9::/64", False),
+    }
+    routes = {s.name: s.inputs for s in found.all(declared.ROUTE) if s.inputs.get("destinationIpv6CidrBlock") == "::/0"}
+    private = ["private-0-ipv6", "private-1-ipv6"] if nat == "single" else []
+    assert sorted(routes) == [*private, "public-ipv6"]
+    assert all(routes[name]["egressOnlyGatewayId"] == "<EgressOnlyInternetGateway:internet-ipv6>" for name in private)
+    cluster = found.inputs(declared.CLUSTER)
+    assert (cluster["ipFamily"], "kubernetesServiceIpAddressRange" in cluster) == ("ipv6", False)
+
+
 def test_a_group_in_some_zones_uses_their_private_subnets() -> None:
     found = world(
         {

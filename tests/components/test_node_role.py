@@ -56,6 +56,14 @@ def test_without_session_logs_nodes_get_no_policy_for_them() -> None:
     assert not world({"session": {"logToCloudWatch": False}}).all(declared.ROLE_POLICY)
 
 
+def test_with_ipv6_nodes_may_take_ipv6_addresses_in_place_of_interfaces() -> None:
+    found = world({"network": {"ipFamily": "ipv6"}})
+    assert not [each for each in found.all(declared.ATTACHMENT) if each.name.endswith("AmazonEKS_CNI_Policy")]
+    (statement, tags) = json.loads(found.inputs(declared.ROLE_POLICY, "managed-nodes-cni-ipv6")["policy"])["Statement"]
+    assert "ec2:AssignIpv6Addresses" in statement["Action"]
+    assert (tags["Action"], tags["Resource"]) == ("ec2:CreateTags", "arn:aws:ec2:*:*:network-interface/*")
+
+
 @pytest.mark.parametrize(
     ("region", "service"), [("eu-west-1", "ec2.amazonaws.com"), ("cn-north-1", "ec2.amazonaws.com.cn")]
 )

@@ -203,3 +203,15 @@ def test_warnings_are_exported_without_the_line_that_a_comment_would_move(small:
     assert not [warning for warning in small.outputs["warnings"] if ".yaml:" in warning]
     decided = dict.fromkeys((each.rule for each in small.plan.warnings), "decided")
     assert world({"storageClass": True, "acknowledge": decided}).outputs["warnings"] == []
+
+
+def test_fargate_profiles_use_private_subnets_and_get_another_name_when_they_change() -> None:
+    def profile(namespace: str) -> dict[str, object]:
+        found = world({"fargateProfiles": {"jobs": {"selectors": [{"namespace": namespace}]}}})
+        assert found.inputs(declared.ATTACHMENT, "AmazonEKSFargatePodExecutionRolePolicy")
+        return found.inputs("aws:eks/fargateProfile:FargateProfile", "jobs")
+
+    first = profile("jobs")
+    assert first["selectors"] == [{"namespace": "jobs"}]
+    assert first["subnetIds"] == world().inputs(declared.MANAGED, "web")["subnetIds"]
+    assert first["fargateProfileName"] != profile("batch")["fargateProfileName"]

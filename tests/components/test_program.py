@@ -76,9 +76,13 @@ def test_the_program_exports_what_people_need(capsys: pytest.CaptureFixture[str]
 
 def test_a_rejected_stack_ends_with_every_problem_and_nothing_declared(capsys: pytest.CaptureFixture[str]) -> None:
     groups = {"web": {"instanceTypes": ["m7i.large", "m7g.large"]}, "b": {"instanceTypes": ["m7i.lrage"]}}
+    groups["unpinned"] = {"instanceTypes": ["m7i.large"]}
+    decided = {"multiarch-eks:acknowledge": json.dumps({"ami-not-pinned": "a test"})}
     with pytest.raises(pulumi.RunError, match="shop-dev is rejected"):
-        run({**WORDS, "multiarch-eks:nodeGroups": json.dumps(groups)})
+        run({**WORDS, **decided, "multiarch-eks:nodeGroups": json.dumps(groups)})
     said = capsys.readouterr().err
+    assert "warning: " not in said
+    assert "Acknowledged: a test [ami-not-pinned]" in said
     assert "nodeGroups.web.instanceTypes" in said
     assert "m7i.lrage" in said
 

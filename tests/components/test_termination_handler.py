@@ -26,6 +26,15 @@ def test_it_drains_before_a_spot_interruption_and_when_auto_scaling_ends_a_node(
     assert values["nodeTerminationGracePeriod"] == 120
 
 
+def test_its_image_comes_from_the_registry_that_has_a_copy_also_without_internet_access() -> None:
+    endpoints = ["ec2", "ec2messages", "ecr", "eks", "eks-auth", "logs", "s3", "ssm", "ssmmessages", "sts"]
+    isolated = {"network": {"nat": "none", "endpoints": endpoints}}
+    assert world({**PUBLIC, **OWN, **isolated}).plan.termination_handler is False
+    copied = {"charts": {"imageRegistries": {"public.ecr.aws": "registry.example.com"}}}
+    release: Any = world({**PUBLIC, **OWN, **isolated, **copied}).inputs(autoscaled.RELEASE, NAME)
+    assert release["values"]["image"] == {"repository": f"registry.example.com/aws-ec2/{NAME}"}
+
+
 def test_auto_scaling_waits_longer_than_a_drain_takes_in_each_self_managed_group() -> None:
     found = world({**PUBLIC, **OWN})
     hooks: Any = {hook.name: hook.inputs for hook in found.all(declared.HOOK)}

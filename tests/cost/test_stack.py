@@ -54,6 +54,12 @@ def test_control_plane_and_nat_gateways_belong_to_no_group() -> None:
     assert found["public IPv4 addresses (1)"] == HOURS * Decimal("0.005")
 
 
+def test_a_provisioned_scaling_tier_makes_the_control_plane_unknown() -> None:
+    found = compute_stack_costs(plan({"controlPlaneTier": "tier-xl"}), PRICING)
+    assert found.unknown == ("control plane: the price of the scaling tier tier-xl is not read from AWS",)
+    assert not found.complete
+
+
 def test_a_spot_group_costs_the_mean_of_its_types_and_zones() -> None:
     report = compute_stack_costs(plan(SPOT), PRICING)
     arm = next(line for line in report.nodes if line.group == "web-arm")

@@ -55,6 +55,7 @@ OTHER_ZONE = {**SUBNETS, B: {**SUBNETS[B], "AvailabilityZone": "eu-west-1c"}}
         (replace(THERE, authentication_mode="API"), SUBNETS, {}, "cluster-differs", "`multiarch stack pin shop-dev`"),
         (replace(THERE, ip_family="ipv6"), SUBNETS, {}, "cluster-differs", "cluster.ipFamily: "),
         (replace(THERE, prefix_delegation=True), SUBNETS, {}, "cluster-differs", "has true, and the file says false"),
+        (replace(THERE, custom_networking=True), SUBNETS, {}, "cluster-differs", "cluster.customNetworking:"),
         (THERE, {A: SUBNETS[A]}, {}, "not-in-cluster-vpc", f"cluster.subnets.eu-west-1b[0]: the subnet {B} does"),
         (replace(THERE, vpc_id="vpc-2"), {A: {**SUBNETS[A], "VpcId": "vpc-2"}, B: SUBNETS[B]}, {},
          "not-in-cluster-vpc", "is in vpc-1; the cluster is in vpc-2"),

@@ -41,6 +41,7 @@ KARPENTER = {"autoscaling": {"use": "karpenter", "karpenter": {"controllerGroup"
         ({"secretsEncryption": {"enabled": False}}, THERE, "secretsEncryption.enabled"),
         ({"network": {"cidr": "10.8.0.0/16"}}, THERE, "network.cidr"),
         ({"network": {"serviceCidr": "10.100.0.0/16"}}, THERE, "network.serviceCidr"),
+        ({"network": {"ipFamily": "ipv6"}}, replace(THERE, ip_family="ipv4"), "network.ipFamily"),
         # A cluster stays in its VPC, of whichever kind it is.
         ({"network": ELSEWHERE}, THERE, "network"),
         ({"network": ELSEWHERE}, replace(THERE, own_vpc=False), "network.vpcId"),
@@ -78,6 +79,11 @@ def test_subnets_of_an_existing_vpc_are_where_the_stack_says(rows: dict[str, tup
     without_zones = ExistingNetwork("vpc-1", ("a", "b"))
     same = [row.text for row in judge_subnets(without_zones, found)]
     assert same == (["all are in eu-west-1a; EKS needs two zones"] if "not in eu" in says[0] else says)
+    for_pods = replace(network, pod_subnets=(("eu-west-1a", "c"), ("eu-west-1b", "b")))
+    faults = [row.text for row in judge_subnets(for_pods, found)]
+    assert faults[-1] == "c does not exist in this account and region"
+    without_ipv6 = [row.text for row in judge_subnets(replace(network, ipv6=True), found)]
+    assert without_ipv6[0] == "a does not assign IPv6 addresses"
 
 
 @pytest.mark.parametrize(

@@ -16,3 +16,5 @@ def test_the_cluster_is_as_it_was_after_the_stack_came_and_went(world: World, mo
     assert "general-arm64:" in said.stdout
     assert "the stack is destroyed, and the cluster as it was: DescribeCluster" in said.stderr
     assert not (world.layout.folder / "existing-demo").exists()
+    kept = world.layout.root / "build" / "existing-demo" / "Pulumi.shop-prod.yaml"
+    assert "ami:" in kept.read_text(encoding="utf-8")

@@ -8,6 +8,7 @@ import re
 import pytest
 
 from sandbox.layout import CLONE
+from tests.e2e import aws as held
 from tests.e2e.cluster_records import node_pools, records
 from tests.e2e.world import World
 
@@ -25,6 +26,18 @@ config:
   multiarch-eks:kubernetesVersion: "1.35"
   multiarch-eks:cluster: {{existing: {cluster}, authenticationMode: API, ipFamily: ipv4, subnets: {subnets}}}
   multiarch-eks:autoscaling: {{use: auto-mode, autoMode: {{nodePools: {{batch: {{cpuLimit: 64}}}}}}}}
+"""
+IPV6 = "edge-dev"
+WITH_IPV6 = """\
+config:
+  aws:region: us-east-1
+  multiarch-eks:team: edge
+  multiarch-eks:environment: dev
+  multiarch-eks:owner: edge@example.com
+  multiarch-eks:costCenter: "4711"
+  multiarch-eks:network: {ipFamily: ipv6}
+  multiarch-eks:nodeGroups:
+    system: {instanceTypes: [m7i.large], kind: self-managed, amiFamily: Bottlerocket}
 """
 ADDED = {
     "amazon-cloudwatch-observability": "amazon-cloudwatch/cloudwatch-agent",
@@ -59,16 +72,26 @@ def test_a_new_stack_is_valid_renders_comes_up_can_be_pinned_and_goes_down(world
     world.multiarch(STACK, "stack", "pin", STACK)
     assert all(group.ami.id and group.ami.release for group in world.plan(STACK).node_groups)
     with world.stack_file(STACK).open("a", encoding="utf-8") as file:
-        file.write("  multiarch-eks:nodeRepair: true\n")
+        file.write("  multiarch-eks:nodeRepair: true\n  multiarch-eks:zonalShift: true\n")
+        file.write("  multiarch-eks:controlPlaneTier: tier-xl\n")
+    # Pods get a CIDR block of their own; the groups' successors know how many fit.
+    text = world.stack_file(STACK).read_text(encoding="utf-8")
+    text = text.replace("  multiarch-eks:network:\n", "  multiarch-eks:network:\n    podCidr: 100.64.0.0/16\n")
+    world.stack_file(STACK).write_text(text, encoding="utf-8")
     steps = [step.op for step in world.up(STACK) if step.what.startswith("aws:eks/nodeGroup:")]
     assert sorted(steps) == ["create-replacement"] * 2 + ["delete-replaced"] * 2 + ["replace"] * 2
     assert world.preview(STACK) == []
     eks = world.aws(STACK).client("eks")
-    assert eks.describe_cluster(name=STACK)["cluster"]["upgradePolicy"] == {"supportType": "STANDARD"}
+    cluster = eks.describe_cluster(name=STACK)["cluster"]
+    settings = [cluster[key] for key in ("upgradePolicy", "zonalShiftConfig", "controlPlaneScalingConfig")]
+    assert settings == [{"supportType": "STANDARD"}, {"enabled": True}, {"tier": "tier-xl"}]
     groups = [
         {"clusterName": STACK, "nodegroupName": each} for each in eks.list_nodegroups(clusterName=STACK)["nodegroups"]
     ]
     assert all(eks.describe_nodegroup(**each)["nodegroup"]["nodeRepairConfig"] == {"enabled": True} for each in groups)
+
+    check_custom_networking(world)
+    check_ipv6(world)
 
     # Another one goes into a VPC that is there before it.
     text = (CLONE / "examples" / "04-existing-vpc" / f"Pulumi.{IN_A_VPC}.yaml").read_text(encoding="utf-8")
@@ -89,6 +112,38 @@ def test_a_new_stack_is_valid_renders_comes_up_can_be_pinned_and_goes_down(world
     world.aws(IN_A_VPC).client("iam").delete_role(RoleName=PLATFORM_ROLE)
     assert "nothing is left" in world.sandbox("down").stderr
     assert world.processes() == {}
+
+
+def check_custom_networking(world: World) -> None:
+    """Compare the VPC CNI's configuration with the subnets that are there; nodes are in none of them."""
+    eks, ec2 = world.aws(STACK).client("eks"), world.aws(STACK).client("ec2")
+    addon = eks.describe_addon(clusterName=STACK, addonName="vpc-cni")["addon"]
+    found = {zone: row["id"] for zone, row in json.loads(addon["configurationValues"])["eniConfig"]["subnets"].items()}
+    rows = ec2.describe_subnets(SubnetIds=[*found.values()])["Subnets"]
+    assert {row["AvailabilityZone"]: row["SubnetId"] for row in rows} == found
+    assert all(row["CidrBlock"].startswith("100.64.") for row in rows)
+    nodes = eks.describe_cluster(name=STACK)["cluster"]["resourcesVpcConfig"]["subnetIds"]
+    assert not {*found.values()} & {*nodes}
+
+
+def check_ipv6(world: World) -> None:
+    """Bring a cluster with IPv6 up: its subnets have IPv6 addresses, and nodes learn the Services' CIDR block."""
+    world.stack_file(IPV6).write_text(WITH_IPV6, encoding="utf-8")
+    world.sandbox("up", IPV6)
+    assert world.preview(IPV6) == []
+    eks, ec2 = world.aws(IPV6).client("eks"), world.aws(IPV6).client("ec2")
+    cluster = eks.describe_cluster(name=IPV6)["cluster"]
+    services = cluster["kubernetesNetworkConfig"]["serviceIpv6Cidr"]
+    rows = ec2.describe_subnets(SubnetIds=cluster["resourcesVpcConfig"]["subnetIds"])["Subnets"]
+    assert all(row["AssignIpv6AddressOnCreation"] and row["Ipv6CidrBlockAssociationSet"] for row in rows)
+    tables = ec2.describe_route_tables(Filters=[{"Name": "vpc-id", "Values": [cluster["resourcesVpcConfig"]["vpcId"]]}])
+    outward = [
+        route for each in tables["RouteTables"] for route in each["Routes"] if "EgressOnlyInternetGatewayId" in route
+    ]
+    assert {route["DestinationIpv6CidrBlock"] for route in outward} == {"::/0"}
+    (system,) = world.plan(IPV6).node_groups
+    text = held.user_data(held.group(world.aws(IPV6), IPV6, system).template)
+    assert f'"{services.partition("/")[0]}a"' in text
 
 
 def check_auto_mode(world: World, text: str) -> None:

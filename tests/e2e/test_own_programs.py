@@ -94,6 +94,8 @@ def with_parts(program: Program) -> None:
     found = yaml.safe_load(program.settings.read_text(encoding="utf-8"))
     cluster = {"name": "shop-dev", "kubernetesVersion": "1.35"}
     batch = {"instanceTypes": ["m7g.xlarge"], "maxSize": 5}
+    # A transform of the plugin's, for a component of another plugin.
+    found["resources"]["shop"]["properties"]["zonalShift"] = True
     found["resources"] |= {
         "batch": {
             "type": "multiarch-eks:NodeGroup",
@@ -157,6 +159,8 @@ def test_a_yaml_program_comes_up_by_the_plugin_and_is_rejected_with_the_property
     with_parts(program)
     program.sandbox("up", STACK)
     assert images(program) == {**IMAGES, "batch": "AL2023_ARM_64_STANDARD"}
+    cluster = program.aws(STACK).client("eks").describe_cluster(name="shop-dev")["cluster"]
+    assert cluster["zonalShiftConfig"] == {"enabled": True}
     told = outputs(program)
     assert (told["batch"], list(told["priorities"])) == ("arm64", ["batch"])
     assert told["pools"][0] == "general-arm64-spot"

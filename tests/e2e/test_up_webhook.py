@@ -28,7 +28,16 @@ def test_they_come_with_a_release_and_a_role_and_go_in_a_safe_order(platform: Wo
         "external-dns": {"policies": ["arn:aws:iam::aws:policy/AmazonRoute53ReadOnlyAccess"]},
     }
     platform.edit(STACK, "addons", value={"extra": extra})
+    reads = {"policies": ["arn:aws:iam::aws:policy/AmazonS3ReadOnlyAccess"]}
+    accounts = {
+        "orders": {"namespace": "shop", **reads},
+        "batch": {"namespace": "jobs", "credentials": "irsa", **reads},
+    }
+    platform.edit(STACK, "iam", value={"serviceAccounts": accounts})
+    selectors = [{"namespace": "jobs-*", "labels": {"size": "small"}}]
+    platform.edit(STACK, "fargateProfiles", value={"small": {"selectors": selectors}})
     platform.up(STACK)
+    _gives_roles_to_service_accounts(platform)
     _comes_as_a_release_with_a_role_that_reads_repositories(platform)
     assert platform.preview(STACK) == []
     _goes_before_its_role_and_its_namespace(platform)
@@ -49,10 +58,28 @@ def _comes_as_a_release_with_a_role_that_reads_repositories(installed: World) ->
     assert "arn:aws:ecr:eu-west-3:123456789012:repository/*" in json.dumps(policy)
 
 
+def _gives_roles_to_service_accounts(installed: World) -> None:
+    outputs = json.loads(installed.pulumi(STACK, "stack", "output", "--json").stdout)
+    roles, eks = outputs["serviceAccountRoles"], installed.aws(STACK).client("eks")
+    (found,) = eks.list_pod_identity_associations(clusterName=STACK, namespace="shop")["associations"]
+    one = eks.describe_pod_identity_association(clusterName=STACK, associationId=found["associationId"])
+    assert one["association"]["roleArn"] == roles["orders"]
+    role = installed.aws(STACK).client("iam").get_role(RoleName=roles["batch"].rpartition("/")[2])["Role"]
+    (statement,) = role["AssumeRolePolicyDocument"]["Statement"]
+    issuer = eks.describe_cluster(name=STACK)["cluster"]["identity"]["oidc"]["issuer"].removeprefix("https://")
+    assert statement["Principal"]["Federated"].endswith(f":oidc-provider/{issuer}")
+    assert statement["Condition"]["StringEquals"][f"{issuer}:sub"] == "system:serviceaccount:jobs:batch"
+    (name,) = eks.list_fargate_profiles(clusterName=STACK)["fargateProfileNames"]
+    profile = eks.describe_fargate_profile(clusterName=STACK, fargateProfileName=name)["fargateProfile"]
+    assert profile["selectors"] == [{"namespace": "jobs-*", "labels": {"size": "small"}}]
+
+
 def _goes_before_its_role_and_its_namespace(installed: World) -> None:
     installed.edit(STACK, "admissionWebhook", "enabled", value=False)
     installed.edit(STACK, "rebalance", "enabled", value=False)
     installed.edit(STACK, "addons", value={"extra": {}})
+    installed.edit(STACK, "iam", value={})
+    installed.edit(STACK, "fargateProfiles", value={})
     found = times(installed.pulumi(STACK, "up", "--yes", "--skip-preview", "--json"))
     release = ("delete", f"kubernetes:helm.sh/v3:Release {NAME}")
     for kind in ("aws:eks/podIdentityAssociation:PodIdentityAssociation", "kubernetes:core/v1:Namespace"):

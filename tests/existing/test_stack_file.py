@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import replace
 from datetime import date
 from typing import Any
 
@@ -13,6 +15,7 @@ from multiarch.existing.stack_file import write_stack_file
 from multiarch.facts.ami_families import AmiFamily
 from multiarch.facts.architectures import Architecture
 from multiarch.nodes.model import CapacityType
+from multiarch.observed.eks.inside import read_inside
 from multiarch.observed.eks.model import InCluster, NodeSettings, ObservedCluster, ObservedPool
 from tests.existing.clusters import cluster, group, taint
 
@@ -81,6 +84,19 @@ def test_node_pools_of_an_installed_karpenter_and_of_auto_mode(auto_mode: bool) 
     )
 
 
-def test_prefix_delegation_is_that_of_the_daemon_set() -> None:
-    """Set by hand, it is not in the add-on's configuration."""
-    assert write(cluster(group(), inside=InCluster("here", prefix_delegation=True)))["cluster"]["prefixDelegation"]
+@pytest.mark.parametrize(("spec", "isolated"), [({"instanceProfile": "nodes"}, True), ({"role": "nodes"}, None)])
+def test_karpenter_that_makes_no_instance_profiles_gets_one_of_the_stack(
+    spec: Mapping[str, str], isolated: object
+) -> None:
+    objects: Mapping[str, Any] = {"deployments": [], "autoscalers": [], "nodes": [], "pools": [], "vpc_cni": None}
+    inside = replace(read_inside("here", classes=[{"spec": spec}], **objects), karpenters=("karpenter/karpenter",))
+    made = write(cluster(inside=inside, karpenter_roles=("nodes",)))["autoscaling"]["karpenter"]
+    assert (made["nodeRole"], made.get("isolatedVPC")) == ("nodes", isolated)
+
+
+def test_prefix_delegation_and_custom_networking_are_those_of_the_daemon_set() -> None:
+    """Set by hand, they are not in the add-on's configuration."""
+    inside = InCluster("here", prefix_delegation=True, custom_networking=True)
+    made = write(cluster(group(), inside=inside))["cluster"]
+    assert (made["prefixDelegation"], made["customNetworking"]) == (True, True)
+    assert "customNetworking" not in write(cluster(group()))["cluster"]

@@ -151,6 +151,20 @@ def test_max_pods_with_prefixes_are_capped_and_only_for_nitro(name: str, pods: i
     assert compute_max_pods(get_instance_type(name), prefix_delegation=True) == pods
 
 
+@pytest.mark.parametrize(
+    ("name", "pods", "prefixes"),
+    [
+        ("m5.large", 20, 110),  # both are examples in the EKS user guide
+        ("t3.nano", 3, 18),
+        ("m7g.metal", 688, 250),
+    ],
+)
+def test_with_custom_networking_the_primary_interface_counts_for_nothing(name: str, pods: int, prefixes: int) -> None:
+    row = get_instance_type(name)
+    assert compute_max_pods(row, custom_networking=True) == pods
+    assert compute_max_pods(row, prefix_delegation=True, custom_networking=True) == prefixes
+
+
 def test_the_ceiling_rises_above_30_vcpus_and_no_type_sits_on_the_line() -> None:
     # AWS writes both "less than 30" and "greater than 30"; no type has exactly 30, so the readings agree.
     assert 30 not in {row.vcpus for row in list_instance_types().values()}

@@ -52,8 +52,10 @@ def test_a_pull_request_is_checked_and_compared_without_credentials(checkout: Ch
     diff = (checkout.root / "reports" / "render.diff").read_text()
     assert "-" in diff
     assert "maxSize" in diff
-    assert "## What the stacks declare" in job.summary
-    assert "maxSize" in job.summary
+    nodes, _, declared = job.summary.partition("## What the stacks declare")
+    assert "## What happens to nodes" in nodes
+    assert "| node group general | stays |  |  |" in nodes
+    assert "maxSize" in declared
     assert job.used == [
         "actions/checkout",
         "actions/cache",

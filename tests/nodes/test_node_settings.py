@@ -95,6 +95,8 @@ CASES: list[tuple[str, dict[str, Any], str, str, Severity]] = [
      "nodeGroups.web.instanceStorePolicy", "AL2", ERROR),
     ("registry-mirror", {"registryMirrors": {"docker.io/library": ["https://m.example.com"]}},
      "registryMirrors.docker.io/library", "host", ERROR),
+    ("registry-mirror", {"registryMirrors": {"index.docker.io": ["https://m.example.com"]}},
+     "registryMirrors.index.docker.io", "Docker Hub is docker.io", ERROR),
     *(("registry-mirror", {"registryMirrors": {"docker.io": [mirror]}}, "registryMirrors.docker.io[0]", "https", ERROR)
       for mirror in ("http://m.example.com", "https://m.example.com/v2/hub", "https://m.example.com:99999", "https://a..b")),
     ("kubelet-no-room", {

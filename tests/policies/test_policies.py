@@ -119,7 +119,8 @@ def _policy(*statements: Any) -> DeclaredResource:
 
 
 def _trust(statement: Any) -> DeclaredResource:  # noqa: ANN401
-    return resource(ROLE, {"assumeRolePolicy": {"Statement": {"Effect": "Allow", **statement}}})
+    statement = {"Effect": "Allow", "Action": "sts:AssumeRole", **statement}
+    return resource(ROLE, {"assumeRolePolicy": {"Statement": statement}})
 
 
 def _daemon_set(image: str, **spec: Any) -> DeclaredResource:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from datetime import UTC, date, datetime, timedelta
+from datetime import date, timedelta
 from decimal import Decimal
 from typing import Any
 
@@ -13,12 +13,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from multiarch.observed.resources.paths import UNKNOWN
-from multiarch.prices.model import NetworkItem, PriceList, RegionPrices, UnknownPrice
+from multiarch.prices.model import PriceList, RegionPrices, UnknownPrice
 from multiarch.review import cost
 from multiarch.review.cost import CostDifference, CostRow
 from multiarch.review.model import Operation, Preview, StackChange, StackVersion, Step
 from multiarch.rules import Finding
 from multiarch.stack.model import Plan
+from tests.cost.priced import PRICES
 from tests.review.by_hand import CLUSTER, GROUP, MANAGED, NODE_POOL, POOL, SCALING_GROUP, SELF_MANAGED, change, changed
 from tests.review.by_hand import made as step_made
 from tests.stack.words import TODAY, plan
@@ -27,28 +28,6 @@ ARN = "arn:aws:eks:eu-west-1:123456789012:nodegroup/checkout-dev/graviton-a10fc5
 TAGS = {"tags": {"team": "checkout"}}
 BASE: Mapping[str, Any] = {**MANAGED, **TAGS}
 NAT = "aws:ec2/natGateway:NatGateway"
-PRICES = RegionPrices(
-    region="eu-west-1",
-    currency="USD",
-    fetched=datetime(2026, 11, 20, tzinfo=UTC),
-    on_demand={
-        "m7g.large": Decimal("0.1"),
-        "m7g.xlarge": Decimal("0.2"),
-        "m6g.large": Decimal("0.08"),
-        "m7i.large": Decimal("0.12"),
-    },
-    spot={
-        "m7g.large": {"eu-west-1a": Decimal("0.03"), "eu-west-1b": Decimal("0.05")},
-        "m6g.large": {"eu-west-1a": Decimal("0.02")},
-    },
-    cluster=Decimal("0.1"),
-    extended_support=Decimal("0.5"),
-    network={
-        NetworkItem.NAT_GATEWAY: Decimal("0.048"),
-        NetworkItem.INTERFACE_ENDPOINT: Decimal("0.01"),
-        NetworkItem.PUBLIC_IPV4: Decimal("0.005"),
-    },
-)
 
 
 def made(kind: str, name: str, old: Mapping[str, Any] | None, new: Mapping[str, Any] | None, **more: Any) -> Step:
@@ -250,7 +229,10 @@ def test_without_prices_the_capacity_remains() -> None:
         ({"instanceTypes": [UNKNOWN]}, "node group graviton: its instance type is in its launch template, or is known"),
         ({"instanceTypes": UNKNOWN}, "node group graviton: its instance type"),
         ({"scalingConfig": UNKNOWN}, "node group graviton: its size is known only after the update"),
-        ({"capacityType": "SPOT", "instanceTypes": ["m7i.large"]}, "EC2 had no spot price for m7i.large in eu-west-1"),
+        (
+            {"capacityType": "SPOT", "instanceTypes": ["m7i.xlarge"]},
+            "EC2 had no spot price for m7i.xlarge in eu-west-1",
+        ),
     ],
 )
 def test_what_can_not_be_priced_is_unknown_with_the_reason(change_: Mapping[str, Any], why: str) -> None:

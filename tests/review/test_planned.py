@@ -57,18 +57,23 @@ IN_AUTO_MODE = {
     "nodeTerminationHandler": None,
     "autoscaling": {"use": "auto-mode", "migrateFrom": None, "karpenter": None},
 }
+COPIED = dict.fromkeys(("public.ecr.aws", "registry.k8s.io"), "registry.example.com")
 SUBNETS = ["subnet-0123456789abcdef0", "subnet-0123456789abcdef1"]
 CASES: Mapping[str, tuple[Mapping[str, Any], Mapping[str, Risk]]] = {
     "clusterName": ({"clusterName": "other"}, {"replace-stateful": HIGH}),
     "network.cidr": ({"network": {"cidr": "10.2.0.0/16"}}, {"replace-stateful": HIGH, "replace-running": MEDIUM}),
     "network.serviceCidr": ({"network": {"serviceCidr": "172.30.0.0/16"}}, {"replace-stateful": HIGH}),
+    "network.ipFamily": ({"network": {"ipFamily": "ipv6"}}, {"replace-stateful": HIGH}),
     "iam.permissionsBoundary": ({"iam": {"permissionsBoundary": None}}, {"widen-iam": HIGH}),
     "iam.path": ({"iam": {"path": "/other/"}}, {"replace-stateful": HIGH, "roll-nodes": MEDIUM}),
     "iam.nodePolicies": (
         {"iam": {"nodePolicies": ["arn:aws:iam::aws:policy/AdministratorAccess"]}},
         {"widen-iam": HIGH},
     ),
+    "iam.pullThroughRepositories": ({"iam": {"pullThroughRepositories": ["*"]}}, {"widen-iam": HIGH}),
     "upgradePolicy": ({"upgradePolicy": "STANDARD"}, {"change-control-plane": MEDIUM}),
+    "zonalShift": ({"zonalShift": True}, {"change-control-plane": MEDIUM}),
+    "controlPlaneTier": ({"controlPlaneTier": "tier-xl"}, {"change-control-plane": MEDIUM}),
     "network.nat": ({"network": {"nat": "single"}}, {"delete-running": HIGH, "delete-stateful": HIGH}),
     "network.zones": ({"network": {"zones": 3}}, {"roll-nodes": MEDIUM}),
     "network.endpoints": ({"network": {"endpoints": ["ec2", "s3"]}}, {"delete-running": HIGH}),
@@ -113,6 +118,14 @@ CASES: Mapping[str, tuple[Mapping[str, Any], Mapping[str, Risk]]] = {
     "deletionProtection": ({"deletionProtection": False}, {"weaken-protection": HIGH}),
     "nodeTerminationHandler": ({"nodeTerminationHandler": False}, {"delete-running": HIGH}),
     "charts.registry": ({"charts": {"registry": "oci://a.example.com/b"}}, {"change-add-on": MEDIUM}),
+    "charts.imageRegistries": (
+        {"charts": {"imageRegistries": COPIED}},
+        {"change-add-on": MEDIUM},
+    ),
+    "karpenter.isolatedVPC": (
+        {"autoscaling": {"karpenter": {"isolatedVPC": True}}, "charts": {"imageRegistries": COPIED}},
+        {"roll-nodes": MEDIUM},
+    ),
     "nodeGroups.imdsHopLimit": (
         {"nodeGroups": {"web": {"imdsHopLimit": 2}}},
         {"weaken-metadata-service": HIGH, "roll-nodes": MEDIUM},
@@ -190,6 +203,13 @@ def reviewed(old: StackVersion | None, new: StackVersion | None) -> StackReview:
     return found
 
 
+def test_zonal_shift_that_is_only_omitted_is_an_update_that_fails() -> None:
+    entries = reviewed(version({"zonalShift": True}), version({})).entries
+    (found,) = [each.finding for each in entries if each.finding.rule.name == "change-control-plane"]
+    assert found.text.startswith("zonalShift true → not set: ")
+    assert found.details == ("EKS rejects that update: write zonalShift: false.",)
+
+
 def risks(found: StackReview) -> dict[str, Risk]:
     """The highest risk of each rule."""
     entries = sorted(found.entries, key=lambda entry: entry.finding.level)
@@ -221,6 +241,12 @@ def test_another_cluster_and_other_pins_replace_nodes(change: dict[str, Any], ri
         assert (each.level, says in " ".join((each.text, *each.details))) == (risk, True)
 
 
+def test_another_cidr_block_of_pods_replaces_subnets_that_are_in_use() -> None:
+    old, new = (version({"network": {"podCidr": each}}) for each in ("100.64.0.0/16", "100.65.0.0/16"))
+    found = [each.finding.subject for each in reviewed(old, new).entries if each.finding.rule.name == "replace-running"]
+    assert [subject for subject in found if "pods-" in subject] == ["subnet pods-0", "subnet pods-1"]
+
+
 @pytest.mark.parametrize("key", CASES)
 def test_a_danger_in_the_stack_file_is_found_without_a_preview(key: str, before: StackVersion) -> None:
     change, expected = CASES[key]
@@ -247,7 +273,9 @@ def test_a_new_stack_says_who_reaches_it() -> None:
     assert {"public-endpoint": HIGH, "widen-cluster-access": HIGH}.items() <= risks(found).items()
 
 
-@pytest.mark.parametrize("change", [{}, IN_AUTO_MODE], ids=["karpenter", "auto-mode"])
+@pytest.mark.parametrize(
+    "change", [{}, IN_AUTO_MODE, {"charts": {"imageRegistries": COPIED}}], ids=["karpenter", "auto-mode", "copied"]
+)
 def test_what_is_planned_is_what_the_components_declare(change: Mapping[str, Any]) -> None:
     before = version(change)
     declared = {(each.type, each.name): dict(each.inputs) for each in world(merged(FULL, change)).resources}

@@ -17,11 +17,15 @@ from tests.stack.words import TODAY, merged, plan, problems
 CLONE = Path(__file__).parents[2]
 ERROR, WARNING = Severity.ERROR, Severity.WARNING
 SPOT = {"capacityType": "spot", "instanceTypes": ["m7g.large", "m6g.large"]}
-NO_NAT = {
+NO_NAT: dict[str, Any] = {
     "network": {
         "nat": "none",
         "endpoints": ["ec2", "ec2messages", "ecr", "eks", "eks-auth", "logs", "s3", "ssm", "ssmmessages", "sts"],
     }
+}
+PUBLISHERS = ("public.ecr.aws", "registry.k8s.io")
+IN_A_VPC = {
+    "network": {"vpcId": "vpc-0123456789abcdef0", "privateSubnetIds": [f"subnet-0123456789abcdef{n}" for n in (0, 1)]}
 }
 NO_AGENT = {"addons": {"podIdentityAgent": {"enabled": False}, "ebsCsi": {"enabled": False}}}
 # One group that Karpenter's controller can run on, and one that it can't.
@@ -32,6 +36,12 @@ KARPENTER: dict[str, Any] = {
         "karpenter": {"amiAlias": "al2023@v20260715", "nodePools": {"general": {"cpuLimit": 64}}},
     },
 }
+
+
+def copied(region: str = "eu-west-1") -> dict[str, Any]:
+    """Copies of the charts' images in Amazon ECR."""
+    registry = f"111122223333.dkr.ecr.{region}.amazonaws.com/a"
+    return {"charts": {"imageRegistries": dict.fromkeys(PUBLISHERS, registry)}}
 
 
 def groups(**autoscaling: object) -> dict[str, Any]:
@@ -178,8 +188,19 @@ CASES: list[tuple[str, dict[str, Any], str, str, Severity]] = [
     ("controller-single-node", on("web", minSize=1), CONTROLLER, "Raise its minSize", WARNING),
     ("controller-nowhere", merged(KARPENTER, {"nodeGroups": {"web": SPOT, "web-arm": SPOT}}), CONTROLLER,
      "web is spot capacity", ERROR),
-    ("autoscaler-no-way-out", merged(KARPENTER, NO_NAT), "network.nat", "IAM", ERROR),
-    ("autoscaler-no-way-out", merged(groups(), NO_NAT), "network.nat", "registry.k8s.io", ERROR),
+    ("autoscaler-no-way-out", merged(KARPENTER, NO_NAT), "charts.imageRegistries",
+     "image comes from public.ecr.aws", ERROR),
+    ("autoscaler-no-way-out", merged(groups(), NO_NAT), "charts.imageRegistries", "registry.k8s.io: HOST/PATH", ERROR),
+    ("autoscaler-no-way-out", merged(karpenter(isolatedVPC=True), IN_A_VPC), "charts.imageRegistries",
+     "image comes from public.ecr.aws", ERROR),
+    ("autoscaler-no-way-out", merged(merged(KARPENTER, NO_NAT), copied("eu-central-1")),
+     "charts.imageRegistries.public.ecr.aws", "Amazon ECR of eu-west-1 only", ERROR),
+    ("autoscaler-no-way-out", merged(merged(karpenter(isolatedVPC=False), NO_NAT), copied()),
+     "autoscaling.karpenter.isolatedVPC", "IAM", ERROR),
+    ("karpenter-version", merged(karpenter(isolatedVPC=True, version="1.8.2"), {"kubernetesVersion": "1.34"}),
+     "autoscaling.karpenter.version", "calls IAM", ERROR),
+    ("no-way-out", merged(KARPENTER, NO_NAT), "network.endpoints", "can't reach sqs", ERROR),
+    ("no-way-out", merged(groups(), NO_NAT), "network.endpoints", "can't reach autoscaling", ERROR),
     ("autoscaler-without-role", merged(KARPENTER, NO_AGENT), "addons.podIdentityAgent.enabled", "karpenter would",
      ERROR),
     ("autoscaler-without-role",
@@ -272,11 +293,24 @@ def test_a_stack_without_node_groups_is_rejected_for_that_alone(words: dict[str,
 
 
 def test_a_sound_stack_of_either_autoscaler_has_nothing_but_unpinned_images() -> None:
-    ids = ["subnet-0123456789abcdef0", "subnet-0123456789abcdef1"]
-    reachable = {"network": {"vpcId": "vpc-0123456789abcdef0", "privateSubnetIds": ids}}
+    reachable = IN_A_VPC
     assert {p.rule for p in plan(groups() | reachable).warnings} == {"ami-not-pinned"}
     alone = {**KARPENTER, "nodeGroups": {"web": {"minSize": 2}, "web-arm": None}}
     assert {p.rule for p in plan({**alone, **reachable}).warnings} == {"ami-not-pinned"}
+
+
+@pytest.mark.parametrize(
+    "words", [copied(), {"registryMirrors": {each: ["https://mirror.example.com"] for each in PUBLISHERS}}]
+)
+@pytest.mark.parametrize("use", [KARPENTER, groups()])
+def test_an_autoscaler_without_internet_access_takes_its_image_from_a_registry_in_reach(
+    use: dict[str, Any], words: dict[str, Any]
+) -> None:
+    more = {"network": {"endpoints": [*NO_NAT["network"]["endpoints"], "autoscaling", "sqs"]}}
+    found = plan(merged(merged(merged(use, NO_NAT), more), words))
+    karpenter = found.autoscaling.karpenter
+    assert karpenter is None or karpenter.isolated
+    assert plan(KARPENTER).autoscaling.karpenter.isolated is False  # type: ignore[union-attr]
 
 
 def test_an_autoscaler_behind_a_private_endpoint_in_a_new_vpc_warns_that_the_first_run_cannot_install_it() -> None:

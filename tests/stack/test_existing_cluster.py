@@ -72,6 +72,8 @@ CASES: list[tuple[str, dict[str, Any], str, str, Severity]] = [
             "deletionProtection": True,
             "storageClass": False,
             "upgradePolicy": "STANDARD",
+            "zonalShift": True,
+            "controlPlaneTier": "tier-xl",
         }.items()
     ),
     *(
@@ -81,9 +83,11 @@ CASES: list[tuple[str, dict[str, Any], str, str, Severity]] = [
             "iam.roles.managed-nodes": {"roles": {"managed-nodes": "arn:aws:iam::111122223333:role/a/b"}},
         }.items()
     ),
+    ("irsa-existing-cluster",
+     on_cluster(iam={"serviceAccounts": {"orders": {"namespace": "shop", "credentials": "irsa"}}}),
+     "iam.serviceAccounts.orders.credentials", "OIDC provider", ERROR),
     ("cluster-not-pinned", {"cluster": {"existing": "shop"}}, "cluster",
      "kubernetesVersion, cluster.subnets, cluster.authenticationMode, cluster.ipFamily of the cluster shop", ERROR),
-    ("ipv6-cluster", on_cluster(cluster={"ipFamily": "ipv6"}), "cluster.ipFamily", "shop have IPv6", ERROR),
     ("cluster-name", on_cluster(cluster={"existing": "-shop"}), "cluster.existing", "letter", ERROR),
     ("one-zone", on_cluster(cluster={"subnets": {"eu-west-1b": None}}), "cluster.subnets", "eu-west-1a", WARNING),
     ("zone", on_cluster(cluster={"subnets": {"eu-central-1a": [A]}}), "cluster.subnets.eu-central-1a", "of eu-west-1",
@@ -351,6 +355,20 @@ def test_prefix_delegation_that_is_written_stays_where_the_add_on_does_not_say_i
 ) -> None:
     aws = FakeAws({}, {"vpc-cni": configuration}, status="ACTIVE")
     assert pinned(aws, prefixDelegation=True)["cluster.prefixDelegation"] == pin
+
+
+def test_nodes_of_a_cluster_with_ipv6_get_prefixes() -> None:
+    made = plan(on_cluster(cluster={"ipFamily": "ipv6"}))
+    assert made.network.ipv6
+    assert {(group.max_pods, group.max_pods_written) for group in made.node_groups} == {(110, True)}
+
+
+def test_custom_networking_is_pinned_where_the_add_on_says_it_and_nodes_take_fewer_pods() -> None:
+    aws = FakeAws({}, {"vpc-cni": '{"env": {"AWS_VPC_K8S_CNI_CUSTOM_NETWORK_CFG": "true"}}'}, status="ACTIVE")
+    assert pinned(aws)["cluster.customNetworking"] is True
+    by_hand = FakeAws({}, {}, status="ACTIVE")
+    assert "AWS_VPC_K8S_CNI_CUSTOM_NETWORK_CFG" in pinned(by_hand, customNetworking=True)["cluster.customNetworking"]
+    assert {group.max_pods for group in plan(on_cluster(cluster={"customNetworking": True})).node_groups} == {20}
 
 
 @pytest.mark.parametrize(

@@ -12,6 +12,12 @@ from multiarch.stack.model import ExistingNetwork, Nat, NewNetwork
 from multiarch.stack.network import count_addresses, cut_subnets
 from tests.stack.words import plan, problems
 
+BY_ZONE = {
+    "vpcId": "vpc-0123456789abcdef0",
+    "privateSubnets": {"eu-west-1a": ["subnet-00000001"], "eu-west-1b": ["subnet-00000002"]},
+}
+OWN = {"kind": "self-managed"}
+
 
 def test_a_16_with_three_zones_gives_each_an_eighth_and_small_public_subnets() -> None:
     subnets = cut_subnets(IPv4Network("10.0.0.0/16"), 3)
@@ -67,6 +73,42 @@ def test_a_full_node_takes_its_interfaces_whole_and_whole_prefixes_with_prefix_d
     assert dense.max_pods == 110
     assert dense.max_pods_written
     assert count_addresses(dense, prefix_delegation=True) == 1 + 112  # seven /28 prefixes fit on one interface
+
+
+PODS = {"podCidr": "100.64.0.0/16"}
+
+
+def test_pods_get_subnets_of_their_own_and_nodes_say_how_many_fit() -> None:
+    made = plan({"network": {**PODS, "zones": 3}, "nodeGroups": {"own": {"instanceTypes": ["m7i.large"], **OWN}}})
+    assert isinstance(made.network, NewNetwork)
+    assert [(s.name, s.cidr, s.zone) for s in made.network.pod_subnets] == [
+        ("pods-0", "100.64.0.0/19", 0),
+        ("pods-1", "100.64.32.0/19", 1),
+        ("pods-2", "100.64.64.0/19", 2),
+    ]
+    # m7i.large: 3 interfaces of 10 addresses. EKS computes it too, from the CNI that it finds.
+    assert {(group.max_pods, group.max_pods_written) for group in made.node_groups} == {(20, True)}
+    assert count_addresses(made.node_groups[0], prefix_delegation=False, custom_networking=True) == 20
+
+
+def test_nodes_then_need_one_address_each_and_pods_are_counted_in_their_subnets() -> None:
+    def found(**network: str) -> list[tuple[str | None, str]]:
+        change = {"network": {"cidr": "10.0.0.0/22", **network}, "nodeGroups": {"web": {"maxSize": 40}}}
+        return [(each.key, each.message) for each in problems(change) if each.rule == "subnets-too-small"]
+
+    assert [key for key, _ in found()] == ["network.cidr"]
+    assert found(**PODS) == []
+    assert found(ipFamily="ipv6") == []
+    small = "subnet pods-0 (100.64.0.0/24) has 251 addresses, and the pods need 440 at maxSize."
+    assert found(podCidr="100.64.0.0/21") == [("network.podCidr", small)]
+
+
+def test_an_existing_vpc_may_have_subnets_for_pods() -> None:
+    pods = {"eu-west-1a": "subnet-00000008", "eu-west-1b": "subnet-00000009"}
+    made = plan({"network": {**BY_ZONE, "podSubnets": pods}})
+    assert isinstance(made.network, ExistingNetwork)
+    assert made.network.pod_subnets == tuple(pods.items())
+    assert {group.max_pods for group in made.node_groups} == {20}
 
 
 def test_an_image_in_the_launch_template_keeps_the_number_of_pods_that_eks_sets() -> None:

@@ -47,6 +47,15 @@ IN_GROUP = [
 ]
 # What is added at the top (line 10), and the line that rejects it.
 AT_TOP = [
+    *(
+        (f"acknowledge: {written}", f"acknowledge{key} Write the name of a warning's rule with your reason,")
+        for written, key in (
+            ("true", ": acknowledge is true; it takes a mapping: keys with values below it."),
+            ("{open-to-all: true}", ".open-to-all: open-to-all is true; it takes a string."),
+            ('{open-to-all: ""}', ".open-to-all: open-to-all is empty."),
+        )
+    ),
+    ("policies: [a]", "policies: policies is unknown here. IAM policies of nodes are iam.nodePolicies, those of"),
     ("network: {zones: two}", "network.zones: zones is the string 'two'; it takes a whole number or a list."),
     (
         "network: {zones: [1]}",

@@ -18,7 +18,7 @@ from multiarch.cli.options.cluster import ClusterOptions, ManifestsArgument, Sou
 from multiarch.cli.options.registry import RegistryOptions
 from multiarch.cli.options.stacks import GroupByOption, TaintOptions
 from multiarch.cli.streams import reduce_collections
-from multiarch.cli.terminal import print_message, print_notes, show_progress
+from multiarch.cli.terminal import print_command, print_message, print_notes, show_progress
 from multiarch.errors import MultiarchError
 from multiarch.observed.newest_tags import LOOK_UPS
 from multiarch.observed.objects import ObjectSource
@@ -117,7 +117,7 @@ def _explain(audit: WorkloadAudit, objects: ObjectSource) -> None:
         for step in row.steps(audit.taint):
             print_message(f"  next: {step}")
         if row.patch is not None:
-            print_message(f"  {get_next_command(row, objects, audit.taint) or f'no patch: {row.patch.why}'}")
+            print_command(f"  {get_next_command(row, objects, audit.taint) or f'no patch: {row.patch.why}'}")
 
 
 def _summarise(audit: WorkloadAudit) -> None:

@@ -41,6 +41,13 @@ def _blocks(reports: Sequence[CostReport]) -> Iterator[Block]:
             for each in _teams(reports)
         ]
         yield Table(("team", "cost"), rows, "By team")
+    noted: dict[str, list[str]] = {}
+    for each in reports:
+        for note in each.notes:
+            noted.setdefault(note, []).append(each.stack)
+    of_all = {note for note, stacks in noted.items() if len(stacks) == len(reports)}
+    notes = [note if note in of_all else f"{', '.join(stacks)}: {note}" for note, stacks in noted.items()]
+    yield Items("How costs are computed", notes)
 
 
 def _stack(found: CostReport) -> Iterator[Block]:
@@ -71,7 +78,6 @@ def _stack(found: CostReport) -> Iterator[Block]:
     yield from _arm64(found)
     if found.unknown:
         yield Items("Unknown", [f"{reason}." for reason in found.unknown])
-    yield Items("How costs are computed", found.notes)
 
 
 def format_heading(found: CostReport) -> str:

@@ -14,8 +14,9 @@ GAP = 3
 """Characters between two columns."""
 _TALLEST = 4
 """Lines of a cell: a longer text is easier to read below its row."""
-_LONGEST = (sys.maxsize, 200, 120, 80, 60, 40, 24, 0)
-"""Characters of a cell that stays in its column; the first number with which the table fits is taken."""
+_ANY = sys.maxsize
+_LONGEST = (*((_ANY, longest) for longest in (_ANY, 200, 120, 80, 60, 40, 24)), (24, 24), (_ANY, 0))
+"""Characters of a cell that stays in its column: of the first, of another; the first pair that fits is taken."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +24,7 @@ class Arrangement:
     """Where the cells of a table are.
 
     ``columns`` are the indexes of the columns side by side, with their ``widths``; ``below`` has for each row the
-    indexes of the cells below it, sorted.
+    indexes of the cells below it, sorted: all that are not empty, with the first, where the whole row is a list.
     """
 
     columns: Sequence[int]
@@ -34,12 +35,17 @@ class Arrangement:
 def arrange_table(
     names: Sequence[str], rows: Sequence[Sequence[str]], room: int, is_whole: Callable[[str], bool]
 ) -> Arrangement:
-    """Arrange a table in lines of ``room`` characters. The first column, which names the row, is never moved.
+    """Arrange a table in lines of ``room`` characters. The first column names the row: it stays, or is a line alone.
 
     ``is_whole`` says of a cell whether it must not be broken between its words.
     """
-    for longest in _LONGEST:
+    for first, longest in _LONGEST:
         gone, below = _moved(len(names), rows, longest)
+        lists = [at for at, row in enumerate(rows) if len(row[0]) > first]
+        if len(lists) * 2 > len(rows):
+            continue
+        for at in lists:
+            below[at] = {cell for cell, text in enumerate(rows[at]) if text}
         columns = [at for at in range(len(names)) if at not in gone]
         beside = [["" if at in cells else row[at] for at in columns] for row, cells in zip(rows, below, strict=True)]
         shown = list(zip([names[at] for at in columns], *beside, strict=True))

@@ -132,7 +132,8 @@ def _table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> Iterator[st
         grid.add_column(columns[at], overflow="fold", width=width)
     for row, below in zip(cells, places.below, strict=True):
         shown = ["" if at in below else row[at] for at in places.columns]
-        grid.add_row(*(Text(cell, _style(cell)) for cell in shown))
+        if 0 not in below:
+            grid.add_row(*(Text(cell, _style(cell)) for cell in shown))
         if below:
             grid.add_row(_BELOW)
     # With a height too, the width counts on every kind of terminal.
@@ -141,7 +142,7 @@ def _table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> Iterator[st
     with console.capture() as captured:
         console.print(grid)
     rows_below = (
-        [line for at in below for line in _below(columns[at], row[at], room, console)]
+        [line for at in below for line in (_below(columns[at], row[at], room, console) if at else [f" {row[0]}"])]
         for row, below in zip(cells, places.below, strict=True)
         if below
     )

@@ -15,7 +15,7 @@ from multiarch.cli.options import with_groups
 from multiarch.cli.options.aws import AwsOptions
 from multiarch.cli.options.cluster import AccessOptions
 from multiarch.cli.options.stacks import complete_stacks, plan_of
-from multiarch.cli.terminal import print_message, show_progress
+from multiarch.cli.terminal import print_command, print_message, show_progress
 from multiarch.cli.verify.node_report import build_node_report
 from multiarch.errors import MultiarchError, OutsideError
 from multiarch.plurals import format_count
@@ -159,7 +159,7 @@ def _show_fixes(fixes: Sequence[TaintFix], access: AccessOptions | None) -> None
             given = {"--kubeconfig": access.kubeconfig, "--context": access.context}
             chosen = [f"{option}={value}" for option, value in given.items() if value]
             patch = [*chosen, "patch", "node", fix.node.name, "--type=json", "-p", json.dumps(fix.operations)]
-            print_message(shlex.join(["kubectl", *patch]))
+            print_command(shlex.join(["kubectl", *patch]))
         else:
             print_message(f"{fix.node.name}: {taints} is missing.")
     print_message("NoSchedule keeps new pods away and leaves running pods on the node; NoExecute evicts them.")

@@ -36,6 +36,11 @@ def _call(group: NodeGroupPlan, cluster: ClusterFacts) -> str:
         ("--apiserver-endpoint", cluster.endpoint),
         ("--b64-cluster-ca", cluster.certificate_authority),
         ("--dns-cluster-ip", kubelet_flags.get_cluster_dns_ip(cluster)),
+        *(
+            (("--ip-family", "ipv6"), ("--service-ipv6-cidr", cluster.service_cidr))
+            if ":" in cluster.service_cidr
+            else ()
+        ),
         # The table of max pods in the image lacks newer types, and AL2 gets no new images.
         ("--use-max-pods", "false"),
         ("--kubelet-extra-args", _flags(group)),

@@ -86,11 +86,11 @@ def build_label_flags(group: NodeGroupPlan) -> tuple[str, ...]:
 def get_cluster_dns_ip(cluster: ClusterFacts) -> str:
     """Return the cluster's DNS address: the tenth of the Services' CIDR block, ``10.100.0.10`` for ``10.100.0.0/16``.
 
-    Raises MultiarchError when ``service_cidr`` is not an IPv4 CIDR block with that address.
+    Raises MultiarchError when ``service_cidr`` is not a CIDR block with that address.
     Source: EKS user guide, "Customize managed nodes with launch templates", ``--dns-cluster-ip``.
     """
     try:
-        return str(ipaddress.IPv4Network(cluster.service_cidr)[_DNS_OFFSET])
+        return str(ipaddress.ip_network(cluster.service_cidr)[_DNS_OFFSET])
     except (ValueError, IndexError) as error:
-        message = f"{cluster.service_cidr!r} is no IPv4 CIDR block of Services with a DNS address: {error}."
+        message = f"{cluster.service_cidr!r} is no CIDR block of Services with a DNS address: {error}."
         raise MultiarchError(message) from error

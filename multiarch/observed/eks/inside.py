@@ -19,10 +19,10 @@ from multiarch.nodes.model import CapacityType
 from multiarch.observed.eks.model import InCluster, ObservedPool
 from multiarch.observed.nodes import read_nodes
 from multiarch.observed.resources.nodes import find_pool_architectures, read_taints
+from multiarch.stack.eks_cluster import CUSTOM_NETWORKING, PREFIX_DELEGATION
 
 CLUSTER_AUTOSCALER, _KARPENTER = "cluster-autoscaler", "karpenter/controller"
 """The ends of the names of images."""
-_PREFIXES = "ENABLE_PREFIX_DELEGATION"
 _READ = frozenset((keys.ARCHITECTURE, keys.KARPENTER_CAPACITY_TYPE, keys.OPERATING_SYSTEM))
 _AUTO_MODE_GROUP = "eks.amazonaws.com"
 _BUDGETS, _CONSOLIDATION, _AUTO_MODE_GRACE = [{"nodes": "10%"}], "WhenEmptyOrUnderutilized", "24h0m0s"
@@ -44,7 +44,8 @@ def read_inside(
     ``autoscalers`` are the Deployments of the cluster autoscaler, whole; ``vpc_cni`` is the DaemonSet ``aws-node``.
     """
     namespaces = [read_namespace(words) for each in autoscalers for words in list_arguments(each)]
-    roles = {str(role) for each in classes if (role := to_mapping(each.get("spec")).get("role"))}
+    specs = [to_mapping(each.get("spec")) for each in classes]
+    roles = {str(role) for each in specs if (role := each.get("role"))}
     taints: dict[Architecture, dict[Taint, str]] = {}
     for node in read_nodes(nodes)[0]:
         for taint in node.taints:
@@ -56,8 +57,10 @@ def read_inside(
         karpenter_roles=tuple(sorted(roles)),
         pools=tuple(sorted((read_pool(each) for each in pools), key=lambda pool: pool.name)),
         taints=taints,
-        prefix_delegation=_read_prefixes(vpc_cni),
+        prefix_delegation=_read_setting(vpc_cni, PREFIX_DELEGATION),
+        custom_networking=_read_setting(vpc_cni, CUSTOM_NETWORKING),
         priorities_namespace=namespaces[0] if namespaces else "",
+        with_profiles=not roles and any("instanceProfile" in each for each in specs),
     )
 
 
@@ -138,9 +141,9 @@ def _list_settings(spec: Mapping[str, Any], inner: Mapping[str, Any], *, auto_mo
         yield "image, disks and user data of its EC2NodeClass"
 
 
-def _read_prefixes(vpc_cni: Mapping[str, Any] | None) -> bool | None:
+def _read_setting(vpc_cni: Mapping[str, Any] | None, variable: str) -> bool | None:
     if vpc_cni is None:
         return None
     containers = vpc_cni["spec"]["template"]["spec"]["containers"]
-    values = [each.get("value") for one in containers for each in one.get("env") or () if each["name"] == _PREFIXES]
+    values = [each.get("value") for one in containers for each in one.get("env") or () if each["name"] == variable]
     return "true" in values

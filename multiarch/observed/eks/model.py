@@ -111,8 +111,10 @@ class InCluster:
     """What the API server says. ``cluster_autoscalers`` and ``karpenters`` are Deployments, ``NAMESPACE/NAME``.
 
     ``taints`` are those of Nodes by their architecture, each with the name of a node. ``karpenter_roles`` are IAM
-    roles of EC2NodeClasses, ``prefix_delegation`` the setting of the DaemonSet ``aws-node``, None if there is none.
+    roles of EC2NodeClasses, ``prefix_delegation`` and ``custom_networking`` settings of the DaemonSet ``aws-node``,
+    None if there is none.
     ``priorities_namespace`` is where the cluster autoscaler reads its priorities, empty if that is not known.
+    ``with_profiles``: EC2NodeClasses have instance profiles in place of roles.
     """
 
     context: str
@@ -122,7 +124,9 @@ class InCluster:
     pools: tuple[ObservedPool, ...] = ()
     taints: Mapping[Architecture, Mapping[Taint, str]] = field(default_factory=dict)
     prefix_delegation: bool | None = None
+    custom_networking: bool | None = None
     priorities_namespace: str = ""
+    with_profiles: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from datetime import date
+from itertools import product
 
 from multiarch.errors import UnknownFactError
 from multiarch.facts import kubernetes
 from multiarch.facts.autoscalers import parse_chart_version
-from multiarch.observed.resources.properties import is_unknown
+from multiarch.observed.resources.properties import get_value, is_unknown
 from multiarch.review.model import Operation, StackChange, Step
 from multiarch.review.nodes.cluster_version import CLUSTER, VersionChange, get_version_change
 from multiarch.review.nodes.node_images import find_images
@@ -22,6 +23,8 @@ REJECTED = REVIEW_RULES["refused-kubernetes"]
 SUPPORT = REVIEW_RULES["kubernetes-support"]
 CONTROL_PLANE = REVIEW_RULES["change-control-plane"]
 ADD_ON = REVIEW_RULES["change-add-on"]
+_IMAGES = ("values.image.repository", "values.controller.image.repository")
+"""Where the values of charts here name the repository of an image."""
 
 
 def find_version_changes(change: StackChange) -> Iterator[Finding]:
@@ -85,20 +88,31 @@ def _support(version: str, today: date) -> str:
     )
 
 
+_SETTINGS = (
+    ("upgradePolicy.supportType", "EXTENDED", "upgradePolicy", "what EKS does at the end of standard support"),
+    ("zonalShiftConfig.enabled", False, "zonalShift", "whether traffic can be shifted away from an impaired zone"),
+    ("controlPlaneScalingConfig.tier", "standard", "controlPlaneTier", "its capacity, and its price per hour"),
+)
+
+
 def find_control_plane(change: StackChange) -> Iterator[Finding]:
-    """Yield an upgrade policy that changes while the cluster stays; with STANDARD, when EKS upgrades the cluster."""
-    path, default = "upgradePolicy.supportType", "EXTENDED"
-    for step in list_resources(change.preview.steps, CLUSTER):
+    """Yield settings that change while the cluster stays; with upgradePolicy STANDARD, when EKS upgrades it."""
+    for step, (path, default, name, meaning) in product(list_resources(change.preview.steps, CLUSTER), _SETTINGS):
         old, new = get_before(step, path) or default, get_after(step, path)
-        # What is no longer declared stays as it is.
-        if step.operation is not Operation.UPDATE or new in {None, old}:
+        # What is no longer declared stays as it is. Only zonal shift the provider then sends to EKS, empty.
+        omitted = name == "zonalShift" and old is True and new is None
+        if step.operation is not Operation.UPDATE or (new in (None, old) and not omitted):
             continue
         version = get_after(step, "version")
-        details: tuple[str, ...] = ()
+        details: tuple[str, ...] = ("EKS rejects that update: write zonalShift: false.",) if omitted else ()
         if new == "STANDARD" and isinstance(version, str):
             details = (f"At its end EKS upgrades the cluster by itself; {version}: {_support(version, change.today)}.",)
-        text = f"upgradePolicy {old} → {new}: what EKS does at the end of standard support."
+        text = f"{name} {_in_words(old)} → {'not set' if omitted else _in_words(new)}: {meaning}."
         yield Finding(CONTROL_PLANE, "EKS cluster", text, details, (step.urn,))
+
+
+def _in_words(value: object) -> object:
+    return str(value).lower() if isinstance(value, bool) else value
 
 
 def _minors(version: str) -> int:
@@ -118,14 +132,25 @@ def find_add_ons(change: StackChange) -> Iterator[Finding]:
             continue
         path = "addonVersion" if step.type == ADD_ON_TYPE else "version"
         subject = f"{'add-on' if step.type == ADD_ON_TYPE else 'Helm release'} {step.name}"
-        if list_changes(step, "chart", "repositoryOpts"):
-            text = f"{describe_change(step, 'chart', 'Its chart comes from another place')}."
+        for place in _list_moved(step):
+            what = "chart" if place == "chart" else "image"
+            text = f"{describe_change(step, place, f'Its {what} comes from another place')}."
             yield Finding(ADD_ON, subject, text, (), (step.urn,), Risk.MEDIUM)
         if not list_changes(step, path):
             continue
         if step.new is not None and is_unknown(step.new.inputs, path):
             continue
         yield _add_on(step, subject, get_before(step, path), get_after(step, path))
+
+
+def _list_moved(step: Step) -> Iterator[str]:
+    """Yield what a Helm release takes from another place from now on: its chart, images of its values."""
+    if list_changes(step, "chart", "repositoryOpts"):
+        yield "chart"
+    for path in _IMAGES:
+        new = step.new.inputs if step.new else {}
+        if step.old and get_value(step.old.inputs, path) != get_value(new, path) and not is_unknown(new, path):
+            yield path
 
 
 def _add_on(step: Step, subject: str, old: object, new: object) -> Finding:

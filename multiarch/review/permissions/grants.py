@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from ipaddress import IPv4Network, IPv6Network
 
+from multiarch.observed.resources.iam_documents import ALLOW, DENY, EXCEPT
+from multiarch.observed.resources.properties import HIDDEN, LATER
 from multiarch.rules import Risk
 
-ALLOW, DENY, UNREAD = "Allow", "Deny", "Unread"
-EXCEPT = "* except "
-"""What a field begins with that is everything but some values."""
+UNREAD = "Unread"
 Field = str | range | IPv4Network | IPv6Network
 _MAXIMUM_PAIRS = 1_000_000
 
@@ -33,35 +33,36 @@ class Grant:
     risk: Risk = field(default=Risk.HIGH, compare=False)
 
 
-def find_new_grants(before: Sequence[Grant], after: Sequence[Grant]) -> list[Grant]:
+def find_new_grants(before: Sequence[Grant], after: Sequence[Grant]) -> dict[Grant, Grant | None]:
     """Return what ``after`` allows and ``before`` does not, then what ``before`` denies and ``after`` does not.
 
-    A grant counts as there if a single other one covers it. Raises ValueError for too many to be compared.
+    A grant counts as there if a single other one covers it. Each has the one that covers it apart from its condition,
+    if any. Raises ValueError for too many to be compared.
     """
-    return [each for effect in (ALLOW, UNREAD) for each in _subtract(after, before, effect)] + _subtract(
-        before, after, DENY
+    # A value that is not known is new in any case.
+    known = [each for each in before if not (LATER in each.action or HIDDEN in each.action)]
+    return dict(
+        pair
+        for grants, covers, effect in ((after, known, ALLOW), (after, known, UNREAD), (before, after, DENY))
+        for pair in _subtract(grants, covers, effect)
     )
 
 
-def find_other_condition(grant: Grant, others: Sequence[Grant]) -> Grant | None:
-    """Return the first of ``others`` that covers a grant apart from its condition."""
-    bare = replace(grant, condition="")
-    same = (each for each in others if each.effect == grant.effect and each.condition)
-    return next((each for each in same if _covers(replace(each, condition=""), bare)), None)
-
-
-def _subtract(grants: Sequence[Grant], covers: Sequence[Grant], effect: str) -> list[Grant]:
-    known = {each for each in covers if each.effect == effect}
+def _subtract(grants: Sequence[Grant], covers: Sequence[Grant], effect: str) -> Iterator[tuple[Grant, Grant | None]]:
+    known = dict.fromkeys(each for each in covers if each.effect == effect)
     unknown = [each for each in dict.fromkeys(grants) if each.effect == effect and each not in known]
     if len(unknown) * len(known) > _MAXIMUM_PAIRS:
         raise ValueError("too many permissions to be compared; read them")
-    return [each for each in unknown if not any(_covers(cover, each) for cover in known)]
+    for each in unknown:
+        alike = [cover for cover in known if _covers(cover, each)]
+        if all(cover.condition not in {"", each.condition} for cover in alike):
+            yield each, next(iter(alike), None)
 
 
 def _covers(cover: Grant, grant: Grant) -> bool:
+    """Return whether a grant covers another one apart from their conditions."""
     return (
-        cover.condition in {"", grant.condition}
-        and _covers_field(cover.resource, grant.resource)
+        _covers_field(cover.resource, grant.resource)
         and _covers_field(cover.action.lower(), grant.action.lower())
         and _covers_field(cover.principal, grant.principal)
     )
@@ -73,10 +74,8 @@ def _covers_field(cover: Field, value: Field) -> bool:
         return True
     if isinstance(cover, range) and isinstance(value, range):
         return cover.start <= value.start and value.stop <= cover.stop
-    if isinstance(cover, IPv4Network) and isinstance(value, IPv4Network):
-        return value.subnet_of(cover)
-    if isinstance(cover, IPv6Network) and isinstance(value, IPv6Network):
-        return value.subnet_of(cover)
+    if isinstance(cover, IPv4Network | IPv6Network) and isinstance(value, IPv4Network | IPv6Network):
+        return cover.prefixlen <= value.prefixlen and value.network_address in cover
     if not isinstance(cover, str) or not isinstance(value, str) or EXCEPT in cover + value:
         return False
     return fnmatchcase(value, cover.replace("[", "[[]").replace("?", "[!*]"))  # policies have no classes of characters

@@ -1,34 +1,95 @@
-"""One kind of permissions as findings: how it is read as grants, and how these are worded."""
+"""One kind of permissions as findings: how it is read as grants, whose they are, and how these are worded."""
 
 from __future__ import annotations
 
 import json
+import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
+from multiarch.observed.resources.iam_documents import DENY, EXCEPT
+from multiarch.observed.resources.properties import (
+    Properties,
+    get_hidden_reason,
+    get_string_at,
+    list_values,
+    require_string,
+)
 from multiarch.observed.resources.secrets import mask_secrets
 from multiarch.review.model import Operation, StackChange, State, Step
-from multiarch.review.permissions.grants import (
-    DENY,
-    EXCEPT,
-    UNREAD,
-    Field,
-    Grant,
-    find_new_grants,
-    find_other_condition,
-)
-from multiarch.review.permissions.sides import HIDDEN, LATER, GrantOwner, Side, list_values
+from multiarch.review.permissions.grants import UNREAD, Field, Grant, find_new_grants
 from multiarch.review.values import limit_lines
-from multiarch.rules import REVIEW_RULES, Finding, Risk, Rule
+from multiarch.rules import REVIEW_RULES, Finding, Risk
 
-NARROW = REVIEW_RULES["narrow-permissions"]
+CLUSTER = "aws:eks/cluster:Cluster"
 UNCHANGED = frozenset({Operation.SAME, Operation.FORGET, Operation.IMPORT, Operation.READ})
+_CAPITAL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
+_ABBREVIATIONS = frozenset({"ecr", "efs", "eks", "iam", "kms", "s3", "sns", "sqs"})
 _EVERYONE = frozenset({"0.0.0.0/0", "::/0"})
 _MAXIMUM_CHARACTERS = 300
+
+
+class GrantOwner(NamedTuple):
+    """Who has permissions: the subject of findings, and the property that names it, empty for the resource itself."""
+
+    subject: str
+    property: str = ""
+
+
 Parts = Iterator[tuple[GrantOwner, Iterable[Grant]]]
 """What a resource gives to whom. Iterating over the grants raises ValueError with what can't be read."""
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """One resource on one side of a change."""
+
+    step: Step
+    state: State
+
+    @property
+    def inputs(self) -> Properties:
+        """What the program declares."""
+        return self.state.inputs
+
+    @property
+    def subject(self) -> str:
+        """The kind and the name, for people: ``IAM role cluster``. A cluster has the name that AWS knows."""
+        known = get_string_at(self.inputs, "name") if self.step.type == CLUSTER else None
+        return f"{name_kind(self.step.type)} {known or self.step.name}"
+
+    def name_reference(self, name: str, of: str, value: object) -> str:
+        """Return what a value names: the subject of the resource of this stack that it comes from, else the value.
+
+        ``name`` is the property that has the value. Raises ValueError for one that is not known.
+        """
+        sources = [each for each in self.state.dependencies.get(name, ()) if f"{of}::" in each]
+        is_alone = of != CLUSTER and list_values(self.inputs.get(name)) == [value]
+        kind = name_kind(of)
+        if len(sources) == 1 and (is_alone or get_hidden_reason(value)):
+            return f"{kind} {sources[0].rpartition('::')[2]}"
+        return require_string(value, f"{'an' if kind[0] in 'aeiouIE' else 'a'} {kind}")
+
+    def find_owner(self, name: str, of: str, value: object) -> GrantOwner:
+        """Return whom a value names, with the kind of its type ``of``; of an ARN, the last part alone."""
+        kind = name_kind(of)
+        try:
+            found = self.name_reference(name, of, value)
+        except ValueError:
+            return GrantOwner(f"{kind} of {self.subject}", name)
+        return GrantOwner(found if found.startswith(f"{kind} ") else f"{kind} {found.rpartition('/')[2]}", name)
+
+
+def name_kind(type_: str) -> str:
+    """Return what people call a type: ``IAM role`` for ``aws:iam/role:Role``."""
+    module, _, name = type_.rpartition(":")
+    if not module.startswith("aws:"):
+        return name
+    service = module.removeprefix("aws:").partition("/")[0]
+    kind = _CAPITAL.sub(" ", name).lower().replace("open id connect", "OpenID Connect")
+    return f"{service.upper()} {kind}" if service in _ABBREVIATIONS else kind
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +101,7 @@ class PermissionSource:
     grants.
     """
 
-    rule: Rule
+    rule: str
     types: tuple[str, ...]
     read: Callable[[Side], Parts]
     verbs: tuple[str, str]
@@ -68,7 +129,8 @@ class PermissionSource:
                 except ValueError as error:
                     found[owner].append(Grant(str(error), effect=UNREAD))
         except (AttributeError, TypeError, ValueError) as error:
-            found[GrantOwner(side.subject)].append(Grant(f"values of an unexpected type: {error}", effect=UNREAD))
+            said = "" if isinstance(error, ValueError) else "values of an unexpected type: "
+            found[GrantOwner(side.subject)].append(Grant(f"{said}{error}", effect=UNREAD))
         return found
 
     def _compare(
@@ -84,74 +146,64 @@ class PermissionSource:
             return
         is_new = before is None and is_whole
         try:
-            gained = {each: find_other_condition(each, old if each.effect != DENY else new) for each in _gain(old, new)}
+            gained = find_new_grants(old, new)
             # Of what can't be read, it is not known what else it still gives.
             is_known = not is_new and all(each.effect != UNREAD for each in (*old, *new))
-            less = [each for each in (_gain(new, old) if is_known else ()) if each not in gained.values()]
-            lost = {each: find_other_condition(each, new if each.effect != DENY else old) for each in less}
+            lost = find_new_grants(new, old) if is_known else {}
         except ValueError as error:
             gained, lost = {Grant(str(error), effect=UNREAD): None}, {}
-        risk = None
-        if (is_new or not self.rates_new) and all(each.effect != UNREAD for each in gained):
-            risk = max((each.risk for each in gained), default=None)
-        gets = (self.verbs[0], self._describe(gained))
-        loses = (self.verbs[1], self._describe(lost, "now"))
+        is_rated = (is_new or not self.rates_new) and all(each.effect != UNREAD for each in gained)
+        risk = max((each.risk for each in gained), default=None) if is_rated else None
+        gets = (self.verbs[0], self._describe(gained, ("no longer denied: ", "before", "now")))
+        less = {each: other for each, other in lost.items() if each not in gained.values()}
+        loses = (self.verbs[1], self._describe(less, ("now denied: ", "now", "before")))
         yield from report_difference(self.rule, owner.subject, step, gets, loses, risk)
 
-    def _describe(self, grants: Mapping[Grant, Grant | None], then: str = "before") -> list[str]:
-        """Describe grants, one line each, or in one if they differ in one field. ``then`` is "now" for what is lost."""
-        rows: list[tuple[Any, ...]] = [
-            (
-                (each.action,),
-                (each.resource,),
-                (each.principal,),
-                each.effect,
-                each.condition,
-                other and other.condition,
-            )
-            for each, other in grants.items()
-        ]
+    def _describe(self, grants: Mapping[Grant, Grant | None], words: tuple[str, str, str]) -> list[str]:
+        """Describe grants, one line each, or in one if they differ in one field.
+
+        ``words`` are for a denial, and when another condition holds, of what is allowed and of what is denied.
+        """
+        rows: list[tuple[Any, ...]] = []
+        for each, other in grants.items():
+            how = (each.effect, each.condition, other.condition if other else "")
+            rows.append(((each.action,), (each.resource,), (each.principal,), how))
         for index in range(3):
-            merged: dict[tuple[Any, ...], list[Field]] = defaultdict(list)
+            merged: dict[tuple[Any, ...], tuple[Field, ...]] = {}
             for row in rows:
-                merged[(*row[:index], *row[index + 1 :])] += row[index]
-            rows = [(*key[:index], tuple(values), *key[index:]) for key, values in merged.items()]
+                key = (*row[:index], *row[index + 1 :])
+                merged[key] = merged.get(key, ()) + row[index]
+            rows = [(*key[:index], values, *key[index:]) for key, values in merged.items()]
         lines = []
-        for *fields, effect, condition, other in rows:
-            parts = map(_name_fields, ("", *self.joins), fields, self.everything)
-            said = _shorten("".join(parts)).strip() + _shorten(_describe_condition(" if ", condition))
-            denied = "" if effect != DENY else "no longer denied: " if then == "before" else "now denied: "
-            time = then if effect != DENY else {"before": "now", "now": "before"}[then]
-            lines.append(denied + said + _shorten(_describe_condition(f"; {time} only if ", other or "")))
+        for *fields, (effect, condition, before) in rows:
+            is_denied = effect == DENY
+            said = "".join(map(_name_fields, ("", *self.joins), fields, self.everything)).strip()
+            said = f"{words[0] * is_denied}{said}{_describe_condition(' if ', condition)}"
+            lines.append(said + _describe_condition(f"; {words[1 + is_denied]} only if ", before))
         return lines
 
 
 def report_difference(
-    rule: Rule,
+    rule: str,
     subject: str,
     step: Step,
     gained: tuple[str, Sequence[str]],
     lost: tuple[str, Sequence[str]] = ("", ()),
     risk: Risk | None = None,
 ) -> Iterator[Finding]:
-    """Yield a finding of ``rule`` if something is gained, which also says what is lost; else one of ``NARROW``.
+    """Yield a finding of ``rule`` if something is gained, which also says what is lost; else ``narrow-permissions``.
 
     ``gained`` and ``lost`` are verbs with lines.
     """
-    losses = [f"{lost[0]}: {each}" for each in lost[1]]
-    for kind, (verb, lines), further, level in ((rule, gained, losses, risk), (NARROW, lost, [], None)):
-        first, *others = map(mask_secrets, dict.fromkeys(lines)) if lines else [""]
-        if first:
-            prefix = "changed outside of Pulumi: " if step.operation is Operation.DRIFT else ""
-            rest = f"; and {len(others)} more" if others else ""
-            details = limit_lines([*others, *map(mask_secrets, further)])
-            yield Finding(kind, subject, f"{prefix}{verb}: {first}{rest}", details, (step.urn,), level)
-            return
-
-
-def _gain(old: Sequence[Grant], new: Sequence[Grant]) -> list[Grant]:
-    """Return the new grants; a value that is not known is new in any case."""
-    return find_new_grants([each for each in old if not (LATER in each.action or HIDDEN in each.action)], new)
+    wider, losses = bool(gained[1]), [f"{lost[0]}: {each}" for each in lost[1]]
+    verb, lines = gained if wider else lost
+    if lines:
+        first, *others = map(mask_secrets, dict.fromkeys(lines))
+        prefix = "changed outside of Pulumi: " if step.operation is Operation.DRIFT else ""
+        text = f"{prefix}{verb}: {first}" + (f"; and {len(others)} more" if others else "")
+        details = limit_lines([*others, *(map(mask_secrets, losses) if wider else ())])
+        found = REVIEW_RULES[rule if wider else "narrow-permissions"]
+        yield Finding(found, subject, text, details, (step.urn,), risk if wider else None)
 
 
 def _name_fields(before: str, fields: Sequence[Field], everything: str) -> str:
@@ -175,7 +227,7 @@ def _describe_condition(before: str, condition: str) -> str:
         for operator, keys in (json.loads(condition) if condition else {}).items()
         for key, values in keys.items()
     ]
-    return before + " and ".join(tests) if tests else ""
+    return _shorten(before + " and ".join(tests)) if tests else ""
 
 
 def _shorten(text: str) -> str:

@@ -2,23 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from types import MappingProxyType
+from collections.abc import Sequence
 
+from multiarch.facts.autoscalers import get_publisher
+from multiarch.facts.ecr import parse_ecr_host
 from multiarch.nodes.model import NodeGroupPlan
 from multiarch.nodes.report import ProblemReport
 from multiarch.schema.autoscaling import Autoscaling
 from multiarch.schema.stack import StackSpec
-from multiarch.stack.checks.reach import check_reachable, check_role
+from multiarch.stack.checks.reach import can_pull, check_reachable, check_role, is_isolated, list_own
 from multiarch.stack.origin import Origin
-
-# Neither registry has an endpoint in a VPC, nor has the price list; IAM has one in us-east-1 alone.
-_NEEDS_INTERNET: Mapping[str, str] = MappingProxyType(
-    {
-        "cluster-autoscaler": "its image comes from registry.k8s.io",
-        "karpenter": "its image comes from public.ecr.aws, and it queries IAM for the nodes' instance profile",
-    }
-)
 
 
 def check_autoscaler_reachable(spec: StackSpec, report: ProblemReport) -> None:
@@ -29,26 +22,36 @@ def check_autoscaler_reachable(spec: StackSpec, report: ProblemReport) -> None:
         check_reachable("autoscaler-unreachable", ("autoscaling", "use"), what, spec, report)
 
 
-def check_autoscaler_has_internet(spec: StackSpec, report: ProblemReport) -> None:
-    """Report an autoscaler in a network with VPC endpoints only: its pods need more.
+def check_autoscaler_has_internet(spec: StackSpec, region: str | None, report: ProblemReport) -> None:
+    """Report an autoscaler whose image or AWS services can't be reached from a network with VPC endpoints only.
 
-    Karpenter's own switch for such networks, ``isolatedVPC``, only spares the price list: instance profiles would stay
-    behind in IAM when their node class goes. Source:
-    https://karpenter.sh/docs/getting-started/getting-started-with-karpenter/#private-clusters
+    IAM has an endpoint in us-east-1 alone, the price list in few regions. ECR's endpoints reach ECR of their region.
+    Sources: https://karpenter.sh/docs/getting-started/getting-started-with-karpenter/#private-clusters; Amazon ECR user
+    guide, "Amazon ECR interface VPC endpoints (AWS PrivateLink)".
     """
-    if spec.network.nat != "none":
+    if not is_isolated(spec):
         return
-    for autoscaler in _list_own(spec.autoscaling):
-        report(
-            "autoscaler-no-way-out",
-            ("network", "nat"),
-            f"{autoscaler} can't work without internet access: {_NEEDS_INTERNET[autoscaler]}.",
-        )
+    own, path = list_own(spec.autoscaling), ("charts", "imageRegistries")
+    for autoscaler in own:
+        publisher = get_publisher(autoscaler)
+        registry = spec.charts.image_registries.get(publisher, "")
+        found = parse_ecr_host(registry.partition("/")[0])
+        if found and region not in {None, found.region}:
+            message = f"{registry} is in {found.region}, and VPC endpoints reach Amazon ECR of {region} only."
+            report("autoscaler-no-way-out", (*path, publisher), message, hint="Replicate its images to this region.")
+        elif not can_pull(autoscaler, spec):
+            message = f"{autoscaler}'s image comes from {publisher}, which a VPC without internet access can't reach."
+            hint = f"Name your registry that has it: charts.imageRegistries: {{{publisher}: HOST/PATH}}."
+            report("autoscaler-no-way-out", path, message, hint=hint)
+    if "karpenter" in own and spec.autoscaling.karpenter.isolated_vpc is False:
+        message = "Karpenter can't reach IAM and the price list without internet access."
+        key = ("autoscaling", "karpenter", "isolatedVPC")
+        report("autoscaler-no-way-out", key, message, hint="Remove isolatedVPC: with nat: none it is true.")
 
 
 def check_autoscaler_has_a_role(spec: StackSpec, report: ProblemReport) -> None:
     """Report an autoscaler without Pod Identity, which gives its pods their IAM role."""
-    if own := _list_own(spec.autoscaling):
+    if own := list_own(spec.autoscaling):
         check_role("autoscaler-without-role", " and ".join(own), spec, report)
 
 
@@ -71,6 +74,14 @@ def check_auto_mode(spec: StackSpec, origin: Origin, report: ProblemReport) -> N
         report("auto-mode-addon", ("addons", key), f"{key} is not installed: nodes of EKS Auto Mode do without it.")
     if _asks_for_sessions(spec, origin):
         report("auto-mode-session", ("session",), "no effect: nodes of EKS Auto Mode allow neither SSM nor SSH.")
+
+
+def check_custom_networking(spec: StackSpec, report: ProblemReport) -> None:
+    """Report subnets for pods that no VPC CNI would use: nodes of EKS Auto Mode have their own, with other settings."""
+    key = "podCidr" if spec.network.pod_cidr else "podSubnets" if spec.network.pod_subnets else ""
+    if key and (spec.autoscaling.use == "auto-mode" or not spec.addons["vpc-cni"].enabled):
+        cause = "EKS Auto Mode is used" if spec.autoscaling.use == "auto-mode" else "addons.vpcCni is off"
+        report("custom-networking", ("network", key), f"the VPC CNI gives pods addresses of {key}, and {cause}.")
 
 
 def check_session_has_nodes(spec: StackSpec, origin: Origin, report: ProblemReport) -> None:
@@ -136,9 +147,3 @@ def check_one_group_per_zone(
             "the cluster autoscaler judges all nodes of a group by one zone; a pod that needs another zone, for a "
             f"volume or by affinity, may stay pending. Groups over several zones: {names}.",
         )
-
-
-def _list_own(spec: Autoscaling) -> tuple[str, ...]:
-    """Return the autoscalers that the stack installs."""
-    there = {"cluster-autoscaler": spec.cluster_autoscaler.installed, "karpenter": spec.karpenter.installed}
-    return tuple(each for each in _NEEDS_INTERNET if each in {spec.use, spec.migrate_from} and not there[each])

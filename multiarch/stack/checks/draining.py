@@ -4,17 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from multiarch.facts.addon_daemon_sets import TERMINATION_HANDLER
 from multiarch.nodes.model import NodeGroupKind
 from multiarch.nodes.report import ProblemReport
 from multiarch.nodes.spec import NodeGroupSpec
 from multiarch.schema.stack import StackSpec
-from multiarch.stack.checks.reach import can_reach_api, check_reachable
+from multiarch.stack.checks.reach import can_pull, can_reach_api, check_reachable
 
 
 def choose_termination_handler(spec: StackSpec, groups: Sequence[NodeGroupSpec], report: ProblemReport) -> bool:
     """Return what was written, or whether there are self-managed groups and the handler can be installed and run."""
     own = [group for group in groups if group.kind is NodeGroupKind.SELF_MANAGED]
-    written, isolated, path = spec.node_termination_handler, spec.network.nat == "none", ("nodeTerminationHandler",)
+    written, path = spec.node_termination_handler, ("nodeTerminationHandler",)
+    isolated = not can_pull(TERMINATION_HANDLER.name, spec)
     able = can_reach_api(spec) and not isolated and spec.cluster is None
     wanted = bool(own) and able if written is None else written
     if wanted and not own:
@@ -24,7 +26,7 @@ def choose_termination_handler(spec: StackSpec, groups: Sequence[NodeGroupSpec],
         hint = "Remove nodeTerminationHandler; the cluster's owner can install the handler for all of them."
         report("termination-handler", path, message, hint=hint)
     elif wanted and isolated:
-        hint = "Use nat: single or per-zone, or remove nodeTerminationHandler."
+        hint = "Name your registry that has it: charts.imageRegistries: {public.ecr.aws: HOST/PATH}."
         report("termination-handler", path, "its image is in public.ecr.aws: it needs internet access.", hint=hint)
     elif wanted:
         check_reachable("termination-handler-unreachable", path, "install the node termination handler", spec, report)

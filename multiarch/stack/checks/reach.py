@@ -1,15 +1,52 @@
-"""What needs a way to the Kubernetes API when Pulumi runs, or an IAM role in the cluster."""
+"""What needs a way to the Kubernetes API when Pulumi runs, an IAM role in the cluster, or a route out of the VPC."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
+
 from multiarch.errors import KeyPath
+from multiarch.facts.autoscalers import get_publisher
 from multiarch.nodes.report import ProblemReport
+from multiarch.schema.autoscaling import Autoscaling
 from multiarch.schema.stack import StackSpec
+
+_NEEDED_BY: Mapping[str, str] = {"cluster-autoscaler": "autoscaling", "karpenter": "sqs"}
+"""Endpoints by autoscaler: ``sqs`` is for Karpenter's interruption queue."""
 
 
 def can_reach_api(spec: StackSpec) -> bool:
     """Return whether Pulumi can reach the Kubernetes API on the first run: nothing runs in a new private VPC yet."""
     return spec.api_endpoint.public or spec.network.vpc_id is not None or spec.cluster is not None
+
+
+def is_isolated(spec: StackSpec) -> bool:
+    """Return whether the network has VPC endpoints only, as far as the file says."""
+    return spec.network.nat == "none" or bool(spec.autoscaling.karpenter.isolated_vpc)
+
+
+def can_pull(chart: str, spec: StackSpec) -> bool:
+    """Return whether nodes can reach the image of a chart: its publisher has no VPC endpoint."""
+    return not is_isolated(spec) or has_copy(chart, spec)
+
+
+def has_copy(chart: str, spec: StackSpec) -> bool:
+    """Return whether the image of a chart is in a registry that its publisher does not have."""
+    return get_publisher(chart) in {*spec.charts.image_registries, *spec.registry_mirrors}
+
+
+def list_also_needed(spec: StackSpec) -> Iterator[str]:
+    """Yield endpoints that a cluster without a route to the internet needs for what else the team wants."""
+    if spec.addons["eks-pod-identity-agent"].enabled:
+        yield "eks-auth"
+    if spec.session.log_to_cloud_watch:
+        yield "logs"
+    yield from (_NEEDED_BY[each] for each in list_own(spec.autoscaling))
+
+
+def list_own(spec: Autoscaling) -> tuple[str, ...]:
+    """Return the autoscalers that the stack installs."""
+    there = {"cluster-autoscaler": spec.cluster_autoscaler.installed, "karpenter": spec.karpenter.installed}
+    return tuple(each for each, installed in there.items() if each in {spec.use, spec.migrate_from} and not installed)
 
 
 def check_reachable(rule: str, path: KeyPath, what: str, spec: StackSpec, report: ProblemReport) -> None:

@@ -14,7 +14,10 @@ from sandbox.cluster.bootstrap.model import KubeletStart, NodeStartError
 from sandbox.cluster.bootstrap.parts import check_certificate, is_archive, read_parts, split_flags
 
 _BOOTSTRAP: Final = "/etc/eks/bootstrap.sh"
-_OPTIONS: Final = ("--apiserver-endpoint", "--b64-cluster-ca", "--dns-cluster-ip", "--kubelet-extra-args")
+_OPTIONS: Final = (
+    *("--apiserver-endpoint", "--b64-cluster-ca", "--dns-cluster-ip", "--kubelet-extra-args"),
+    *("--ip-family", "--service-ipv6-cidr"),
+)
 _NO_EFFECT_HERE: Final = ("--use-max-pods",)
 _CALL: Final = re.compile(rf"^(?:(?:bash|exec|source) )?{re.escape(_BOOTSTRAP)}(?: .*)?$", re.MULTILINE)
 # systemd reads these in Environment='NAME=value' otherwise than they are written; %% stands for %.

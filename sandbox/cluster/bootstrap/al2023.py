@@ -101,6 +101,6 @@ def _unknown_fields(spec: Mapping[str, Any]) -> Iterator[str]:
 def _dns_address(cidr: str) -> str:
     """Return the address of the cluster's DNS that nodeadm derives: the tenth of the Services' CIDR block."""
     try:
-        return str(ipaddress.IPv4Network(cidr, strict=False).network_address + 10)
+        return str(ipaddress.ip_network(cidr, strict=False).network_address + 10)
     except ValueError as error:
         raise NodeStartError(f"nodeadm fails: {error}. The node does not join.") from error

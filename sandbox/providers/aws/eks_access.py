@@ -1,11 +1,11 @@
-"""EKS add-ons, access entries, pod identity associations."""
+"""EKS add-ons, access entries, Fargate profiles, pod identity associations."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from typing import Final
 
-from sandbox.providers.aws.rows import Api, Call, Tags, Update, sends, simple
+from sandbox.providers.aws.rows import Api, Call, Name, Tags, Update, sends, simple
 from sandbox.providers.values import Record
 
 _PRINCIPAL: Final = {"clusterName": "{clusterName}", "principalArn": "{principalArn}"}
@@ -122,6 +122,24 @@ ROWS: Final = (
         renewed=("modifiedAt",),
         updates=(Update(("kubernetesGroups",), sends("eks", "update_access_entry", _PRINCIPAL, "kubernetesGroups")),),
         tags=tags_by("accessEntryArn"),
+    ),
+    simple(
+        "aws:eks/fargateProfile:FargateProfile",
+        Api(
+            "eks",
+            "create_fargate_profile",
+            "describe_fargate_profile",
+            "delete_fargate_profile",
+            {"clusterName": "{clusterName}", "fargateProfileName": "{fargateProfileName}"},
+            "{clusterName}:{fargateProfileName}",
+            "fargateProfile",
+            aliases={"subnetIds": "subnets"},
+            live={"arn": "fargateProfileArn"},
+        ),
+        inputs=("clusterName", "fargateProfileName", "podExecutionRoleArn", "selectors", "subnetIds"),
+        name=Name(63, "fargateProfileName", prefix=""),
+        outputs=("arn", "status"),
+        tags=tags_by("arn"),
     ),
     simple(
         "aws:eks/accessPolicyAssociation:AccessPolicyAssociation",

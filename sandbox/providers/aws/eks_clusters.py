@@ -100,6 +100,8 @@ ROWS: Final = (
             "encryptionConfig",
             "enabledClusterLogTypes",
             "upgradePolicy",
+            "zonalShiftConfig",
+            "controlPlaneScalingConfig",
         ),
         outputs=(
             "accessConfig",
@@ -114,6 +116,8 @@ ROWS: Final = (
             "status",
             "storageConfig",
             "upgradePolicy",
+            "zonalShiftConfig",
+            "controlPlaneScalingConfig",
             "version",
             "vpcConfig.clusterSecurityGroupId",
             "vpcConfig.vpcId",
@@ -146,7 +150,10 @@ ROWS: Final = (
                     {"name": call.id, "deletionProtection": bool(call["deletionProtection"])},
                 ),
             ),
-            Update(("upgradePolicy",), sends("eks", "update_cluster_config", {"name": "{id}"}, "upgradePolicy")),
+            *(
+                Update((each,), sends("eks", "update_cluster_config", {"name": "{id}"}, each))
+                for each in ("upgradePolicy", "zonalShiftConfig", "controlPlaneScalingConfig")
+            ),
             Update(("encryptionConfig",), _update_encryption),
             Update(("computeConfig", "kubernetesNetworkConfig", "storageConfig"), _update_auto_mode),
         ),

@@ -77,7 +77,11 @@ def eks_cluster(aws: Aws, arguments: Record) -> Record:
         "endpoint": row["endpoint"],
         "id": row["name"],
         "kubernetesNetworkConfigs": [
-            {"ipFamily": network.get("ipFamily", "ipv4"), "serviceIpv4Cidr": network["serviceIpv4Cidr"]}
+            {
+                "ipFamily": network.get("ipFamily", "ipv4"),
+                "serviceIpv4Cidr": network.get("serviceIpv4Cidr", ""),
+                "serviceIpv6Cidr": network.get("serviceIpv6Cidr", ""),
+            }
         ],
         "name": row["name"],
         "region": aws.region,

@@ -9,8 +9,15 @@ from sandbox.providers.aws.rows import Api, Call, Row, Tags, Update, sends, simp
 from sandbox.providers.values import Record
 
 TAGS: Final = Tags("ec2", "create_tags", "delete_tags", "Resources")
+_SUBNET_ATTRIBUTES: Final = ("mapPublicIpOnLaunch", "assignIpv6AddressOnCreation")
 _VPC_ATTRIBUTES: Final = ("enableDnsSupport", "enableDnsHostnames")
-_TARGETS: Final = ("gatewayId", "natGatewayId")
+_TARGETS: Final = {
+    "gatewayId": "GatewayId",
+    "natGatewayId": "NatGatewayId",
+    "egressOnlyGatewayId": "EgressOnlyInternetGatewayId",
+}
+"""Inputs of a route, and their names at EC2."""
+_DESTINATIONS: Final = ("destinationCidrBlock", "destinationIpv6CidrBlock")
 _NAT_OUTPUTS: Final = ("associationId", "networkInterfaceId", "privateIp", "publicIp")
 _ENDPOINT_LISTS: Final = ("routeTableIds", "subnetIds", "securityGroupIds")
 
@@ -24,7 +31,10 @@ def ec2_api(noun: str, **other: Any) -> Api:
     return Api(**{"service": "ec2", **operations, **ids, **other, "live": {**live, **other.get("live", {})}})
 
 
-_VPC: Final = ec2_api("vpc")
+_IPV6: Final = "Ipv6CidrBlockAssociationSet.Ipv6CidrBlock"
+_VPC: Final = ec2_api(
+    "vpc", aliases={"assignGeneratedIpv6CidrBlock": "AmazonProvidedIpv6CidrBlock"}, live={"ipv6CidrBlock": _IPV6}
+)
 _ENDPOINT: Final = ec2_api(
     "vpc_endpoint",
     delete="delete_vpc_endpoints",
@@ -49,11 +59,22 @@ def _show_vpc(call: Call) -> Record | None:
     table = inside("describe_route_tables", "RouteTables.RouteTableId", "association.main", "true")
     return {
         **shown,
+        "assignGeneratedIpv6CidrBlock": "ipv6CidrBlock" in shown,
         "mainRouteTableId": table,
         "defaultRouteTableId": table,
         "defaultNetworkAclId": inside("describe_network_acls", "NetworkAcls.NetworkAclId", "default", "true"),
         "defaultSecurityGroupId": inside("describe_security_groups", "SecurityGroups.GroupId", "group-name", "default"),
     }
+
+
+def _show_block(call: Call) -> Record | None:
+    """Return a secondary CIDR block of a VPC; one that was removed stays in EC2's answer for some time."""
+    by = {"Filters": [{"Name": "cidr-block-association.association-id", "Values": [call.id]}]}
+    rows = (call.find("ec2", "describe_vpcs", "Vpcs", by) or {}).get("CidrBlockAssociationSet", [])
+    found = next((row for row in rows if row["AssociationId"] == call.id), None)
+    if found is None or found["CidrBlockState"]["State"] != "associated":
+        return None
+    return {"cidrBlock": found["CidrBlock"], "vpcId": call["vpcId"]}
 
 
 def _set_attributes(operation: str, key: str, *names: str) -> Update:
@@ -118,16 +139,17 @@ def _put_tag(call: Call) -> str:
 
 def _put_route(call: Call) -> str:
     """Call CreateRoute; a route to another target is replaced."""
-    route = call.pick("routeTableId", "destinationCidrBlock", *_TARGETS)
+    route = call.pick("routeTableId", *_DESTINATIONS)
+    route |= {_TARGETS[name]: value for name, value in call.pick(*_TARGETS).items()}
     call.do("ec2", "replace_route" if call.id else "create_route", route)
-    return f"r-{call['routeTableId']}-{call['destinationCidrBlock']}"
+    return f"r-{call['routeTableId']}-{call['destinationCidrBlock'] or call['destinationIpv6CidrBlock']}"
 
 
 def _show_route(call: Call) -> Record | None:
     table = call.find("ec2", "describe_route_tables", "RouteTables", {"RouteTableIds": [call["routeTableId"]]})
     for row in (table or {}).get("Routes", []):
-        if row.get("DestinationCidrBlock") == call["destinationCidrBlock"]:
-            targets = {name: row.get(f"{name[0].upper()}{name[1:]}") for name in _TARGETS}
+        if all(row.get(f"{name[0].upper()}{name[1:]}") == call[name] for name in _DESTINATIONS):
+            targets = {name: row.get(key) for name, key in _TARGETS.items()}
             return {"origin": row.get("Origin", "CreateRoute"), "state": row.get("State", "active"), **targets}
     return None
 
@@ -174,7 +196,7 @@ ROWS: Final = (
         "aws:ec2/vpc:Vpc",
         _VPC,
         read=_show_vpc,
-        inputs=("cidrBlock", *_VPC_ATTRIBUTES),
+        inputs=("cidrBlock", "assignGeneratedIpv6CidrBlock", *_VPC_ATTRIBUTES),
         outputs=(
             "arn",
             "defaultNetworkAclId",
@@ -182,12 +204,26 @@ ROWS: Final = (
             "defaultSecurityGroupId",
             "dhcpOptionsId",
             "instanceTenancy",
+            "ipv6CidrBlock",
             "mainRouteTableId",
             "ownerId",
             *_VPC_ATTRIBUTES,
         ),
         updates=(_set_attributes("modify_vpc_attribute", "VpcId", *_VPC_ATTRIBUTES),),
         tags=TAGS,
+    ),
+    simple(
+        "aws:ec2/vpcIpv4CidrBlockAssociation:VpcIpv4CidrBlockAssociation",
+        Api(
+            "ec2",
+            "associate_vpc_cidr_block",
+            "describe_vpcs",
+            "disassociate_vpc_cidr_block",
+            {"AssociationId": "{id}"},
+            "CidrBlockAssociation.AssociationId",
+        ),
+        read=_show_block,
+        inputs=("vpcId", "cidrBlock"),
     ),
     simple(
         "aws:ec2/flowLog:FlowLog",
@@ -207,10 +243,10 @@ ROWS: Final = (
     ),
     simple(
         "aws:ec2/subnet:Subnet",
-        ec2_api("subnet", live={"arn": "SubnetArn"}),
-        inputs=("vpcId", "cidrBlock", "availabilityZone", "mapPublicIpOnLaunch"),
+        ec2_api("subnet", live={"arn": "SubnetArn", "ipv6CidrBlock": _IPV6}),
+        inputs=("vpcId", "cidrBlock", "ipv6CidrBlock", "availabilityZone", *_SUBNET_ATTRIBUTES),
         outputs=("arn", "availabilityZone", "availabilityZoneId", "ownerId", "mapPublicIpOnLaunch"),
-        updates=(_set_attributes("modify_subnet_attribute", "SubnetId", "mapPublicIpOnLaunch"),),
+        updates=(_set_attributes("modify_subnet_attribute", "SubnetId", *_SUBNET_ATTRIBUTES),),
         tags=TAGS,
     ),
     simple(
@@ -220,6 +256,12 @@ ROWS: Final = (
         inputs=("vpcId",),
         outputs=("arn", "ownerId"),
         updates=(Update(("vpcId",), _move_gateway),),
+        tags=TAGS,
+    ),
+    simple(
+        "aws:ec2/egressOnlyInternetGateway:EgressOnlyInternetGateway",
+        ec2_api("egress_only_internet_gateway", live={"vpcId": "Attachments.VpcId"}),
+        inputs=("vpcId",),
         tags=TAGS,
     ),
     simple(
@@ -260,10 +302,10 @@ ROWS: Final = (
         "aws:ec2/route:Route",
         _put_route,
         _show_route,
-        sends("ec2", "delete_route", {}, "routeTableId", "destinationCidrBlock", quiet=True),
-        inputs=("routeTableId", "destinationCidrBlock", *_TARGETS),
+        sends("ec2", "delete_route", {}, "routeTableId", *_DESTINATIONS, quiet=True),
+        inputs=("routeTableId", *_DESTINATIONS, *_TARGETS),
         outputs=("origin", "state"),
-        updates=(Update(_TARGETS, _put_route),),
+        updates=(Update((*_TARGETS,), _put_route),),
         delete_first=True,
     ),
     simple(

@@ -45,6 +45,9 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     "aws:ec2/defaultSecurityGroup:DefaultSecurityGroup": Schema(
         "ec2/vpc_default_security_group.go resourceDefaultSecurityGroup", ("egress", "ingress", "vpcId")
     ),
+    "aws:ec2/egressOnlyInternetGateway:EgressOnlyInternetGateway": Schema(
+        "ec2/vpc_egress_only_internet_gateway.go resourceEgressOnlyInternetGateway"
+    ),
     "aws:ec2/eip:Eip": Schema("ec2/ec2_eip.go resourceEIP", ("domain",)),
     "aws:ec2/flowLog:FlowLog": Schema("ec2/vpc_flow_log.go resourceFlowLog", ("logDestination",)),
     "aws:ec2/internetGateway:InternetGateway": Schema(
@@ -72,10 +75,19 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
         ("egress", "ingress", "vpcId"),
         {"description": "Managed by Pulumi"},
     ),
-    "aws:ec2/subnet:Subnet": Schema("ec2/vpc_subnet.go resourceSubnet", ("availabilityZone", "cidrBlock")),
+    "aws:ec2/subnet:Subnet": Schema(
+        "ec2/vpc_subnet.go resourceSubnet",
+        ("availabilityZone", "cidrBlock", "ipv6CidrBlock"),
+        {"assignIpv6AddressOnCreation": False},
+    ),
     "aws:ec2/tag:Tag": Schema("ec2/tag_gen.go resourceTag"),
     "aws:ec2/vpc:Vpc": Schema(
-        "ec2/vpc_.go resourceVPC", ("cidrBlock", "enableDnsHostnames"), {"enableDnsSupport": True}
+        "ec2/vpc_.go resourceVPC",
+        ("cidrBlock", "enableDnsHostnames"),
+        {"assignGeneratedIpv6CidrBlock": False, "enableDnsSupport": True},
+    ),
+    "aws:ec2/vpcIpv4CidrBlockAssociation:VpcIpv4CidrBlockAssociation": Schema(
+        "ec2/vpc_ipv4_cidr_block_association.go resourceVPCIPv4CIDRBlockAssociation", ("cidrBlock",)
     ),
     "aws:ec2/vpcEndpoint:VpcEndpoint": Schema(
         "ec2/vpc_endpoint.go resourceVPCEndpoint",
@@ -95,6 +107,8 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
             "accessConfig",
             "accessConfig.authenticationMode",
             "computeConfig",
+            "controlPlaneScalingConfig",
+            "controlPlaneScalingConfig.tier",
             "deletionProtection",
             "kubernetesNetworkConfig",
             "kubernetesNetworkConfig.*",
@@ -112,6 +126,7 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
             "vpcConfig.endpointPublicAccess": True,
         },
     ),
+    "aws:eks/fargateProfile:FargateProfile": Schema("eks/fargate_profile.go resourceFargateProfile"),
     "aws:eks/nodeGroup:NodeGroup": Schema(
         "eks/node_group.go resourceNodeGroup",
         (

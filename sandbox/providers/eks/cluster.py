@@ -58,7 +58,8 @@ class Cluster(pulumi.ComponentResource):
     def _eks_cluster(self, role: Value) -> aws.eks.Cluster:
         given = self._inputs
         key, cidr = given.get("encryptionConfigKeyArn"), given.get("kubernetesServiceIpAddressRange")
-        network: Value = {"serviceIpv4Cidr": cidr, "ipFamily": "ipv4"}
+        family = given.get("ipFamily")
+        network: Value = {"serviceIpv4Cidr": cidr if family != "ipv6" else None, "ipFamily": family or "ipv4"}
         auto = _auto_mode(given)
         storage: Value = {"blockStorage": {"enabled": True}}
         if auto:
@@ -83,7 +84,7 @@ class Cluster(pulumi.ComponentResource):
             f"{self._base}-eksCluster",
             name=given.get("name"),
             role_arn=pulumi.Output.from_input(role).apply(lambda found: found.arn),
-            kubernetes_network_config=network if cidr or auto else None,
+            kubernetes_network_config=network if cidr or family or auto else None,
             compute_config=auto,
             storage_config=storage if auto else None,
             bootstrap_self_managed_addons=not auto and given.get("bootstrapSelfManagedAddons", True),

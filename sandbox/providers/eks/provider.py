@@ -29,6 +29,7 @@ MODELLED: Final = frozenset(
         "encryptionConfigKeyArn",
         "endpointPrivateAccess",
         "endpointPublicAccess",
+        "ipFamily",
         "kubeProxyAddonOptions",
         "kubernetesServiceIpAddressRange",
         "name",

@@ -127,6 +127,18 @@ def test_a_self_managed_node_group_joins_with_the_cluster_s_facts() -> None:
     assert found.inputs(declared.SCALING_GROUP)["vpcZoneIdentifiers"] == ["subnet-1", "subnet-2"]
 
 
+def test_nodes_of_a_cluster_with_ipv6_may_take_addresses_and_learn_the_services() -> None:
+    ipv6 = {**NODE_GROUP["cluster"], "serviceCidr": "fd30:1c53:5f8a::/108"}
+    found = declare(NodeGroup, {**NODE_GROUP, "kind": "self-managed", "cluster": {**ipv6, "ipFamily": "ipv6"}})
+    user_data = base64.b64decode(found.inputs(declared.TEMPLATE)["userData"]).decode()
+    assert "maxPods: 110" in user_data
+    assert "AssignIpv6Addresses" in found.inputs(declared.ROLE_POLICY)["policy"]
+    added = declare(Karpenter, changed(KARPENTER, "cluster", "ipFamily", value="ipv6"), "karpenter")
+    assert "karpenter-nodes-cni-ipv6" in {each.name for each in added.all(declared.ROLE_POLICY)}
+    with pytest.raises(pulumi.RunError, match=r"ipFamily is ipv4, and cluster\.serviceCidr is fd30"):
+        declare(NodeGroup, {**NODE_GROUP, "cluster": ipv6})
+
+
 def test_karpenter_runs_on_the_named_group_and_adds_nodes_in_the_given_subnets() -> None:
     found = declare(Karpenter, KARPENTER, "karpenter")
     values = found.inputs(RELEASE, "karpenter")["values"]

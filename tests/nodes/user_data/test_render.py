@@ -102,10 +102,10 @@ def test_user_data_up_to_ec2s_limit_is_written_and_one_byte_more_is_rejected(cas
         sized(fits + 1)
 
 
-@pytest.mark.parametrize("cidr", ["fd00::/108", "10.100.0.0/30", "10.100.0.1/16", "", "ten"])
+@pytest.mark.parametrize("cidr", ["fd00::1/108", "10.100.0.0/30", "10.100.0.1/16", "", "ten"])
 @pytest.mark.parametrize("family", [AmiFamily.AL2, AmiFamily.BOTTLEROCKET])
 def test_a_range_of_services_without_a_dns_address_is_rejected(family: AmiFamily, cidr: str) -> None:
-    with pytest.raises(MultiarchError, match="is no IPv4 CIDR block of Services with a DNS address"):
+    with pytest.raises(MultiarchError, match="is no CIDR block of Services with a DNS address"):
         render_user_data(node_group(family), replace(CLUSTER, service_cidr=cidr))
 
 
@@ -113,6 +113,19 @@ def test_a_range_of_services_without_a_dns_address_is_rejected(family: AmiFamily
 def test_the_clusters_dns_has_the_tenth_address_of_the_services_range(cidr: str) -> None:
     text = render_user_data(node_group(AmiFamily.AL2), replace(CLUSTER, service_cidr=cidr))
     assert f"--dns-cluster-ip {cidr.partition('/')[0].removesuffix('0')}10 " in text
+
+
+def test_with_ipv6_nodes_learn_the_services_cidr_block_and_its_dns_address() -> None:
+    services = replace(CLUSTER, service_cidr="fd30:1c53:5f8a::/108")
+    al2, al2023, bottlerocket = (
+        render_user_data(node_group(family, case=BootstrapCase.SELF_MANAGED), services)
+        for family in (AmiFamily.AL2, AmiFamily.AL2023, AmiFamily.BOTTLEROCKET)
+    )
+    assert "--dns-cluster-ip fd30:1c53:5f8a::a" in al2
+    assert "--ip-family ipv6" in al2
+    assert "--service-ipv6-cidr fd30:1c53:5f8a::/108" in al2
+    assert 'cidr: "fd30:1c53:5f8a::/108"' in al2023
+    assert 'cluster-dns-ip = "fd30:1c53:5f8a::a"' in bottlerocket
 
 
 @pytest.mark.parametrize(

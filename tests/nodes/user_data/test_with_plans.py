@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from itertools import product
+from typing import Any
 
 import pytest
 
@@ -29,8 +30,11 @@ def test_every_group_of_an_accepted_stack_has_user_data(family: str, kind: str, 
 
 
 @pytest.mark.tools
-def test_prefix_delegation_reaches_the_kubelet_where_eks_merges() -> None:
-    group = plan({"addons": {"vpcCni": {"prefixDelegation": True}}}).node_groups[0]
+@pytest.mark.parametrize(
+    "change", [{"addons": {"vpcCni": {"prefixDelegation": True}}}, {"network": {"podCidr": "100.64.0.0/16"}}]
+)
+def test_prefixes_and_custom_networking_reach_the_kubelet_where_eks_merges(change: dict[str, Any]) -> None:
+    group = plan(change).node_groups[0]
     document = reading.part(render_user_data(group, CLUSTER), reading.NODE_CONFIG)
     spec = reading.node_config(document, partial=True)["spec"]
     assert spec["kubelet"]["flags"] == [f"--max-pods={group.max_pods}"]

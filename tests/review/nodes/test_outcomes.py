@@ -100,6 +100,7 @@ def declared(old: World, new: World, name: str) -> Outcome:
         (each(kubelet={"evictionHard": {"memory.available": "300Mi"}}), ROLLS, ROLLS, ROLLS),
         ({"registryMirrors": {"docker.io": ["https://mirror.example.com"]}}, ROLLS, ROLLS, ROLLS),
         ({"addons": {"vpcCni": {"prefixDelegation": True}}}, ROLLS, ROLLS, ROLLS),
+        ({"network": {"podCidr": "100.64.0.0/16"}}, ROLLS, ROLLS, ROLLS),
         ({"owner": "other@example.com"}, ROLLS, ROLLS, ROLLS),
         ({"kubernetesVersion": "1.34"}, ROLLS, STAYS, STAYS),
         (each(instanceTypes=["c7g.large"]), REPLACED, REPLACED, ROLLS),

@@ -8,8 +8,12 @@ from datetime import date
 from typing import Any
 
 from multiarch.review.model import Operation, Preview, StackChange, State, Step
-from multiarch.review.permissions import FINDERS
+from multiarch.review.permissions import cluster, network, policies, settings
 
+FINDERS = (
+    *(each.find for each in (*policies.SOURCES, *cluster.SOURCES, *network.SOURCES)),
+    settings.find_weaker_settings,
+)
 ROLE = "aws:iam/role:Role"
 INLINE = "aws:iam/rolePolicy:RolePolicy"
 ATTACHMENT = "aws:iam/rolePolicyAttachment:RolePolicyAttachment"

@@ -181,7 +181,7 @@ def test_a_new_role_is_as_risky_as_what_it_allows(new: dict[str, Any], risk: str
 def test_rules_that_are_not_known_are_reported() -> None:
     head = "HIGH widen-kubernetes-rbac: ClusterRole reader allows: "
     for new, reason in (
-        (rule("get", UNKNOWN), "a rule with resources that is known only after the update"),
+        (rule("get", UNKNOWN), "an element of resources that is known only after the update"),
         ("pods", "a rule that is not an object"),
     ):
         assert find(reader([rule("get", "pods")], [new]))[0] == f"{head}{reason}"

@@ -42,6 +42,7 @@ def test_ports_and_addresses_more_are_reported() -> None:
     assert group([rule(443, "10.0.0.0/8")], [rule(443, "10.0.0.0/8", toPort=444)])[0].startswith(
         f"MEDIUM {WEB}tcp 443-444 from 10.0.0.0/8"
     )
+    assert group([], [rule(443, "10.0.0.0/8", toPort=None)]) == [f"MEDIUM {WEB}tcp 443-65535 from 10.0.0.0/8"]
     ping = {"protocol": "icmp", "fromPort": 8, "toPort": -1, "cidrBlocks": ["10.0.0.0/8"]}
     assert group([ping], [ping | {"fromPort": -1}])[0] == f"MEDIUM {WEB}icmp (all ports) from 10.0.0.0/8"
     assert group([ping], [ping | {"toPort": 0}])[0].startswith("LOW narrow-permissions")
@@ -83,7 +84,7 @@ def test_rules_may_be_resources_of_their_own(type_: str) -> None:
 def test_other_groups_and_prefix_lists_are_named() -> None:
     new = [rule(443, securityGroups=["sg-2", "sg-9"], prefixListIds=["pl-1"], self=True)]
     steps = [kept("workers", "sg-2"), step(GROUP, "web", {"ingress": []}, {"ingress": new}, outputs={"id": "sg-1"})]
-    peers = "security group sg-2, security group sg-9, managed prefix list pl-1, the group itself"
+    peers = "sg-2, sg-9, pl-1, the group itself"
     assert find(*steps) == [f"MEDIUM {WEB}tcp 443 from {peers}"]
 
 

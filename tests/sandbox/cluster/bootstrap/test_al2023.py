@@ -90,7 +90,7 @@ def test_a_field_that_nodeadm_does_not_know_has_no_effect(was: str, becomes: str
     [
         ("name: shop, ", "", "cluster.name is missing"),
         (", cidr: 172.20.0.0/16", "", "cluster.cidr is missing"),
-        ("172.20.0.0/16", "everywhere", "Expected 4 octets"),
+        ("172.20.0.0/16", "everywhere", "does not appear to be an IPv4 or IPv6 network"),
         ("Y2E=", "'***'", "not base64"),
         ("v1alpha1", "v1", "NodeConfig does not have"),
         ("kind: NodeConfig", "kind: Config", "NodeConfig does not have"),
