@@ -1,8 +1,8 @@
 """The platform of one stack, in the order of its creation; it is deleted in the reverse order.
 
 network, key, log groups → cluster → vpc-cni, kube-proxy, Pod Identity agent → node groups → coredns, EBS CSI driver
-→ Auto Mode's NodeClass → NodePools, StorageClass, termination handler, admission webhook, rebalancing, cluster
-autoscaler, Karpenter (CRDs → controller → EC2NodeClass → NodePools)
+→ Auto Mode's NodeClass → NodePools, StorageClass, termination handler, device plugin, admission webhook,
+rebalancing, cluster autoscaler, Karpenter (CRDs → controller → EC2NodeClass → NodePools)
 
 Add-ons of the stack's own choice come after the nodes, or Auto Mode's NodePools; nothing waits for them.
 
@@ -43,6 +43,7 @@ from .iam.service_accounts import ServiceAccounts
 from .in_cluster.admission_webhook import AdmissionWebhook
 from .in_cluster.auto_mode import AutoMode
 from .in_cluster.cluster_autoscaler import ClusterAutoscaler, Priorities
+from .in_cluster.device_plugin import DevicePlugin
 from .in_cluster.karpenter import Karpenter, KarpenterArgs, NodePools
 from .in_cluster.rebalance import Rebalance
 from .in_cluster.storage_class import DefaultStorageClass
@@ -253,7 +254,7 @@ class Platform(Component):
         plan = self._plan
         autoscaler, karpenter = plan.autoscaling.cluster_autoscaler, plan.autoscaling.karpenter
         auto_mode = plan.autoscaling.auto_mode
-        wanted = (auto_mode, plan.storage_class, plan.termination_handler, plan.admission_webhook, plan.rebalance)
+        wanted = (auto_mode, plan.storage_class, plan.own_daemons, plan.admission_webhook, plan.rebalance)
         if not (any(wanted) or autoscaler or karpenter):
             return ready
         cluster = InCluster(
@@ -267,10 +268,7 @@ class Platform(Component):
             cluster = self._auto_mode(auto_mode, network, cluster)
         if plan.storage_class:
             DefaultStorageClass("storage-class", self, cluster, auto_mode=auto_mode is not None)
-        if plan.termination_handler:
-            own = [group.name for group in plan.node_groups if group.kind is NodeGroupKind.SELF_MANAGED]
-            scaling_groups = {name: groups[name].auto_scaling_group.apply(required) for name in own}
-            TerminationHandler("termination-handler", self, cluster, scaling_groups)
+        self._daemons(groups, cluster)
         if plan.admission_webhook:
             AdmissionWebhook("admission-webhook", self, cluster, plan.admission_webhook)
         if plan.rebalance:
@@ -283,6 +281,15 @@ class Platform(Component):
         if karpenter:
             self._karpenter(karpenter, groups, cluster, release)
         return cluster.ready
+
+    def _daemons(self, groups: Mapping[str, NodeGroup], cluster: InCluster) -> None:
+        plan = self._plan
+        if plan.termination_handler:
+            own = [group.name for group in plan.node_groups if group.kind is NodeGroupKind.SELF_MANAGED]
+            scaling_groups = {name: groups[name].auto_scaling_group.apply(required) for name in own}
+            TerminationHandler("termination-handler", self, cluster, scaling_groups)
+        if plan.device_plugin:
+            DevicePlugin("device-plugin", self, cluster)
 
     def _auto_mode(self, plan: AutoModePlan, network: Network, cluster: InCluster) -> InCluster:
         """Declare EKS Auto Mode; return what the other components in the cluster need, with its nodes."""

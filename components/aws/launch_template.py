@@ -54,6 +54,8 @@ def declare(
         if instance_profile_arn is not None
         else None,
         vpc_security_group_ids=list(security_group_ids) or None,
+        placement=ec2.LaunchTemplatePlacementArgs(group_name=group.placement_group) if group.placement_group else None,
+        capacity_reservation_specification=_reservation(group.capacity_reservation),
         tag_specifications=[
             ec2.LaunchTemplateTagSpecificationArgs(resource_type=kind, tags=launched_tags) for kind in TAGGED_BY_LAUNCH
         ],
@@ -77,6 +79,19 @@ def _image(group: NodeGroupPlan, opts: pulumi.ResourceOptions) -> pulumi.Input[s
     invoke = pulumi.InvokeOptions(parent=opts.parent)
     # The parameters are public; ``value`` would be marked as a secret.
     return ssm.get_parameter_output(name=group.ami.ssm_parameter, opts=invoke).insecure_value
+
+
+def _reservation(chosen: str) -> ec2.LaunchTemplateCapacityReservationSpecificationArgs | None:
+    """Return where instances are reserved. EC2 takes a target or a preference, not both."""
+    if not chosen:
+        return None
+    specification = ec2.LaunchTemplateCapacityReservationSpecificationArgs
+    target = ec2.LaunchTemplateCapacityReservationSpecificationCapacityReservationTargetArgs
+    if chosen.startswith("cr-"):
+        return specification(capacity_reservation_target=target(capacity_reservation_id=chosen))
+    if chosen.startswith("arn:"):
+        return specification(capacity_reservation_target=target(capacity_reservation_resource_group_arn=chosen))
+    return specification(capacity_reservation_preference=chosen)
 
 
 def _disks(group: NodeGroupPlan) -> list[ec2.LaunchTemplateBlockDeviceMappingArgs]:

@@ -231,10 +231,10 @@ def _instances(plan: NodeGroupPlan, template: ec2.LaunchTemplate) -> autoscaling
             ],
         ),
         instances_distribution=autoscaling.GroupMixedInstancesPolicyInstancesDistributionArgs(
-            on_demand_base_capacity=0,
-            on_demand_percentage_above_base_capacity=0 if spot else 100,
+            on_demand_base_capacity=plan.distribution.base,
+            on_demand_percentage_above_base_capacity=plan.distribution.percentage if spot else 100,
             on_demand_allocation_strategy="prioritized",
-            spot_allocation_strategy="price-capacity-optimized",
+            spot_allocation_strategy=plan.distribution.strategy,
         ),
     )
 

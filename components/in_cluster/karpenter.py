@@ -108,6 +108,8 @@ class Karpenter(ChildInCluster):
             {"key": labels.KARPENTER_NODE_POOL, "operator": "DoesNotExist"},
             {"key": labels.EKS_NODE_GROUP, "operator": "In", "values": [args.controller_group]},
         ]
+        # The chart's default since 1.6.
+        gate = {"reservedCapacity": True} if args.plan.node_class.capacity_reservations else {}
         spread = {"maxSkew": 1, "whenUnsatisfiable": "ScheduleAnyway"}
         # With custom networking no pod is on the primary interface, which Karpenter would count.
         reserved = {"reservedENIs": "1"} if args.plan.node_class.custom_networking else {}
@@ -117,7 +119,7 @@ class Karpenter(ChildInCluster):
                 "interruptionQueue": queue.name,
                 "eksControlPlane": True,
                 **({"isolatedVPC": True} if args.plan.isolated else {}),
-                "featureGates": {"spotToSpotConsolidation": args.plan.spot_to_spot},
+                "featureGates": {"spotToSpotConsolidation": args.plan.spot_to_spot, **gate},
                 **reserved,
             },
             "serviceAccount": {"create": True, "name": SERVICE_ACCOUNT},

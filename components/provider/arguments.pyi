@@ -57,6 +57,10 @@ class KarpenterArgs(TypedDict):
     """`RAID0` puts images, logs and volumes of pods (emptyDir) on the local NVMe disks of nodes that have some. One of
     RAID0.
     """
+    capacityReservations: NotRequired[list[str]]
+    """IDs of the capacity reservations that pools with the capacity type `reserved` use."""
+    placementGroup: NotRequired[str]
+    """The name of a placement group, which exists already, for all of its nodes."""
     imdsHopLimit: NotRequired[int]
     """Hops to the instance metadata service. Default: 1."""
     kubelet: NotRequired[KubeletSettings]
@@ -119,6 +123,17 @@ class NodeGroupArgs(TypedDict):
     """`RAID0` joins the local NVMe disks of types such as m7gd, and puts images, logs and volumes of pods (emptyDir)
     on them (AL2023, Bottlerocket). They end with the instance. One of RAID0.
     """
+    capacityReservation: NotRequired[str]
+    """The capacity reservation of its instances: an ID, the ARN of a resource group, `capacity-reservations-only` (any
+    open one of their type and zone, or no instance), `open` (such a one, or else on-demand) or `none`. Default:
+    EC2's, which is `open`.
+    """
+    placementGroup: NotRequired[str]
+    """The name of a placement group, which exists already, for its instances. One with the strategy cluster is in one
+    zone: name that in `zones`.
+    """
+    instancesDistribution: NotRequired[InstancesDistributionSettings]
+    """On-demand nodes among those of a self-managed spot group."""
     labels: NotRequired[dict[str, str]]
     """Node labels."""
     taints: NotRequired[list[str]]
@@ -253,7 +268,7 @@ class PlatformArgs(TypedDict):
     rebalance: NotRequired[RebalanceSettings]
     """A CronJob that moves pods that could run on arm64 off amd64 nodes."""
     charts: NotRequired[ChartsSettings]
-    """Where the Helm charts of the autoscalers and of the node termination handler come from."""
+    """Where the Helm charts of the autoscalers, node termination handler and GPU device plugin come from."""
     acknowledge: NotRequired[dict[str, str]]
     """Warnings that the team has decided about: a rule's name, and the reason. They are shown with it and no longer
     count (`stack check --strict`). Errors can't be acknowledged; an entry that no warning needs is a warning
@@ -271,6 +286,11 @@ class PlatformArgs(TypedDict):
     """Drain nodes of self-managed groups before they end, with the AWS Node Termination Handler; needs a way to the
     Kubernetes API when Pulumi runs. Not on an existing cluster, where it would drain nodes of others. Default: on
     where there are such groups, Pulumi can reach that API, and nodes have a route to the registry of its image.
+    """
+    gpuDevicePlugin: NotRequired[bool]
+    """Install NVIDIA's device plugin, without which nodes with GPUs give pods no `nvidia.com/gpu`; it tolerates every
+    taint. Needs a way to the Kubernetes API when Pulumi runs. Not for Bottlerocket and EKS Auto Mode, which have
+    it. With false you install it yourself, alone or with NVIDIA's GPU operator. Default: off.
     """
 
 class AccessEntrySettings(TypedDict):
@@ -460,7 +480,8 @@ class AutoModeNodePoolSettings(TypedDict):
     weight: NotRequired[int]
     """The weight, where the order of capacities is not enough; only for one architecture and one capacity type.
     Weights that follow from the order are 90, 70, 50 and 30, minus the number of the entry in nodePools, sorted by
-    name from 0: a weight between them comes between these pools.
+    name from 0: a weight between them comes between these pools. With `reserved` they are 90, 75, 60, 45, 30 and
+    15.
     """
     cpuLimit: NotRequired[int]
     """The most vCPUs of each NodePool."""
@@ -500,8 +521,8 @@ class AutoscalingSettings(TypedDict):
     Default: none.
     """
     prefer: NotRequired[str]
-    """The architecture that is tried first: its spot, then its on-demand capacity, then the other's. One of arm64,
-    amd64. Default: arm64.
+    """The architecture that is tried first: its spot, then its on-demand capacity, then the other's. Reserved capacity
+    of both comes before, since it costs the same without a node. One of arm64, amd64. Default: arm64.
     """
     order: NotRequired[list[str]]
     """All kinds of capacity in order, where `prefer` is not enough, such as [arm64-on-demand, amd64-on-demand].
@@ -545,16 +566,16 @@ class CacheConfigurationSettings(TypedDict):
     """How long a failed look-up is remembered, so that not every pod waits for it. Default: 30."""
 
 class ChartsSettings(TypedDict):
-    """The Helm charts of others: the autoscalers' and the node termination handler's."""
+    """The Helm charts of others: the autoscalers', the node termination handler's, NVIDIA's device plugin's."""
     registry: NotRequired[str]
     """An OCI registry of your organisation that has copies of the charts. Each is then taken as `REGISTRY/NAME`, in
     the same version. Pulumi loads them in every preview. Default: their publishers' registries.
     """
     imageRegistries: NotRequired[dict[str, str]]
     """Registries of your organisation that have the images of these charts, `HOST` or `HOST/PATH` by the publisher's
-    host: `public.ecr.aws` (Karpenter, the node termination handler), `registry.k8s.io` (the cluster autoscaler).
-    Repositories keep their names below it, as in a pull-through cache of Amazon ECR. Default: the publishers'
-    registries.
+    host: `public.ecr.aws` (Karpenter, the node termination handler), `registry.k8s.io` (the cluster autoscaler),
+    `nvcr.io` (NVIDIA's device plugin). Repositories keep their names below it, as in a pull-through cache of Amazon
+    ECR. Default: the publishers' registries.
     """
 
 class ClusterAutoscalerSettings(TypedDict):
@@ -714,6 +735,17 @@ class InstanceTypesByArchitectureSettings(TypedDict):
     arm64: list[str]
     """arm64 (Graviton) instance types."""
 
+class InstancesDistributionSettings(TypedDict):
+    """What EC2 Auto Scaling buys of a self-managed spot group: on-demand nodes first, then a share of the others."""
+    onDemandBaseCapacity: NotRequired[int]
+    """The number of nodes that are on-demand before any is spot. Default: 0."""
+    onDemandPercentageAboveBaseCapacity: NotRequired[int]
+    """The share of on-demand nodes among those above the base, in per cent. Fractions are rounded up. Default: 0."""
+    spotAllocationStrategy: NotRequired[str]
+    """How EC2 chooses among the instance types for spot nodes. One of price-capacity-optimized, capacity-optimized,
+    capacity-optimized-prioritized, lowest-price. Default: price-capacity-optimized.
+    """
+
 class IssuerSettings(TypedDict):
     """A cert-manager issuer."""
     name: str
@@ -762,6 +794,10 @@ class KarpenterSettings(TypedDict):
     """`RAID0` puts images, logs and volumes of pods (emptyDir) on the local NVMe disks of nodes that have some. One of
     RAID0.
     """
+    capacityReservations: NotRequired[list[str]]
+    """IDs of the capacity reservations that pools with the capacity type `reserved` use."""
+    placementGroup: NotRequired[str]
+    """The name of a placement group, which exists already, for all of its nodes."""
     imdsHopLimit: NotRequired[int]
     """Hops to the instance metadata service. Default: 1."""
     kubelet: NotRequired[KubeletSettings]
@@ -850,6 +886,17 @@ class MultiArchitectureGroupSettings(TypedDict):
     """`RAID0` joins the local NVMe disks of types such as m7gd, and puts images, logs and volumes of pods (emptyDir)
     on them (AL2023, Bottlerocket). They end with the instance. One of RAID0.
     """
+    capacityReservation: NotRequired[str]
+    """The capacity reservation of its instances: an ID, the ARN of a resource group, `capacity-reservations-only` (any
+    open one of their type and zone, or no instance), `open` (such a one, or else on-demand) or `none`. Default:
+    EC2's, which is `open`.
+    """
+    placementGroup: NotRequired[str]
+    """The name of a placement group, which exists already, for its instances. One with the strategy cluster is in one
+    zone: name that in `zones`.
+    """
+    instancesDistribution: NotRequired[InstancesDistributionSettings]
+    """On-demand nodes among those of a self-managed spot group."""
     labels: NotRequired[dict[str, str]]
     """Node labels."""
     taints: NotRequired[list[str]]
@@ -963,6 +1010,17 @@ class NodeGroupSettings(TypedDict):
     """`RAID0` joins the local NVMe disks of types such as m7gd, and puts images, logs and volumes of pods (emptyDir)
     on them (AL2023, Bottlerocket). They end with the instance. One of RAID0.
     """
+    capacityReservation: NotRequired[str]
+    """The capacity reservation of its instances: an ID, the ARN of a resource group, `capacity-reservations-only` (any
+    open one of their type and zone, or no instance), `open` (such a one, or else on-demand) or `none`. Default:
+    EC2's, which is `open`.
+    """
+    placementGroup: NotRequired[str]
+    """The name of a placement group, which exists already, for its instances. One with the strategy cluster is in one
+    zone: name that in `zones`.
+    """
+    instancesDistribution: NotRequired[InstancesDistributionSettings]
+    """On-demand nodes among those of a self-managed spot group."""
     labels: NotRequired[dict[str, str]]
     """Node labels."""
     taints: NotRequired[list[str]]
@@ -1002,7 +1060,7 @@ class NodePoolSettings(TypedDict):
     architectures: NotRequired[list[str]]
     """Which architectures. Beside NodePools that an existing cluster may have, the default is arm64 alone."""
     capacityTypes: NotRequired[list[str]]
-    """How capacity may be bought."""
+    """How capacity may be bought. `reserved` is that of karpenter.capacityReservations, and needs instanceTypes."""
     multiArchitecture: NotRequired[bool]
     """One NodePool per capacity type for both architectures, with the arm64 taint on all of its nodes. Default: false."""
     categories: NotRequired[list[str]]
@@ -1026,7 +1084,8 @@ class NodePoolSettings(TypedDict):
     weight: NotRequired[int]
     """The weight, where the order of capacities is not enough; only for one architecture and one capacity type.
     Weights that follow from the order are 90, 70, 50 and 30, minus the number of the entry in nodePools, sorted by
-    name from 0: a weight between them comes between these pools.
+    name from 0: a weight between them comes between these pools. With `reserved` they are 90, 75, 60, 45, 30 and
+    15.
     """
     cpuLimit: NotRequired[int]
     """The most vCPUs of each NodePool."""

@@ -96,10 +96,11 @@ class _Plan:
 
     def of_pool(self, pool: NodePoolPlan) -> Iterator[NodeSet]:
         """Yield one group for each architecture that a pool has instance types of."""
-        kinds = {(kind.architecture, str(kind.capacity_type)) for kind in pool.capacities}
+        # All capacities of a pool are bought alike, and its types are sold so.
+        bought = {kind.architecture for kind in pool.capacities}
         types: dict[Architecture, list[InstanceType]] = {}
         for each in pool.instance_types:
-            if (each.architecture, "on-demand") in kinds or ((each.architecture, "spot") in kinds and each.spot):
+            if each.architecture in bought:
                 types.setdefault(each.architecture, []).append(each)
         for architecture, found in sorted(types.items()):
             name = pool.name if len(types) == 1 else f"{pool.name} ({architecture})"

@@ -77,7 +77,7 @@ class DaemonSet:
 
     ``add_on`` names the EKS add-on that brings it; ``source`` says where what is known about it was published. Both are
     empty for one that was read itself. ``doubt`` says why nothing is certain about it, if so. ``node_name`` is the
-    ``nodeName`` of its pods.
+    ``nodeName`` of its pods. ``installed_by`` is the key in the stack file that installs it, if one does.
     """
 
     namespace: str
@@ -88,6 +88,7 @@ class DaemonSet:
     source: str = ""
     doubt: str = ""
     node_name: str = ""
+    installed_by: str = ""
 
     def __str__(self) -> str:
         """``namespace/name``."""

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from multiarch.audit.daemonset_model import Container, DaemonSet
 from multiarch.errors import UnknownFactError
-from multiarch.facts.addon_daemon_sets import NAMESPACE, TERMINATION_HANDLER, AddOnDaemon, list_daemons
+from multiarch.facts.addon_daemon_sets import NAMESPACE, AddOnDaemon, list_daemons
 from multiarch.facts.addons import is_before
 from multiarch.facts.architectures import Architecture
 from multiarch.images.model import Judgement, Verdict
@@ -60,9 +60,9 @@ def read_daemon_sets(objects: Iterable[LoadedObject], images: ImageVerdicts) -> 
 
 
 def list_planned_daemon_sets(plan: Plan) -> tuple[DaemonSet, ...]:
-    """Return the DaemonSets that a plan brings: those of its add-ons, and the node termination handler."""
-    handler = _published(TERMINATION_HANDLER, "the node termination handler") if plan.termination_handler else None
-    return (*add_on_daemon_sets(plan.addons), *((handler,) if handler else ()))
+    """Return the DaemonSets that a plan brings: those of its add-ons, and those that it installs by Helm."""
+    own = (replace(_published(each, each.key), installed_by=each.key) for each in plan.own_daemons)
+    return (*add_on_daemon_sets(plan.addons), *own)
 
 
 def add_on_daemon_sets(add_ons: Iterable[AddonPlan]) -> tuple[DaemonSet, ...]:

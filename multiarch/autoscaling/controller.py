@@ -8,7 +8,7 @@ from functools import partial
 
 from multiarch.autoscaling.image import plan_image
 from multiarch.autoscaling.model import Capacity, KarpenterPlan, NodeClassPlan, NodePoolPlan
-from multiarch.autoscaling.pool_checks import check_tags
+from multiarch.autoscaling.pool_checks import check_reserved, check_tags
 from multiarch.autoscaling.pools import plan_pools
 from multiarch.autoscaling.spec import ROOT, list_pool_specs
 from multiarch.errors import KeyPath, UnknownFactError
@@ -57,6 +57,7 @@ def plan_karpenter(
     check_hop_limit(settings.imds_hop_limit, PATH, report)
     check_tags(context, _KARPENTER_TAG, "Karpenter", report)
     specs = list_pool_specs(settings, existing=context.existing)
+    check_reserved(specs, settings.capacity_reservations, (*PATH, "capacityReservations"), report)
     pools = plan_pools(specs, order, context, family, report, cordoned=cordoned)
     kubelet = plan_kubelet(settings.kubelet, (*PATH, "kubelet"), family, report)
     if kubelet.config:
@@ -77,6 +78,8 @@ def plan_karpenter(
             kubelet=kubelet,
             registry_mirrors=context.registry_mirrors,
             instance_store=settings.instance_store_policy is not None,
+            placement_group=settings.placement_group or "",
+            capacity_reservations=tuple(sorted(settings.capacity_reservations)),
             custom_networking=context.custom_networking,
         ),
         pools=pools,

@@ -11,11 +11,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 
-from multiarch.autoscaling.model import Capacity, Priority, rank_capacity
+from multiarch.autoscaling.model import Capacity, Priority, list_bases, rank_capacity
 from multiarch.nodes.model import NodeGroupKind, NodeGroupPlan
 
-PRIORITIES = (90, 70, 50, 30)
-"""By position in the order of capacities, with room between them for priorities that teams set."""
 UNORDERED_PRIORITY = 10
 """For capacities that the order omits."""
 CORDONED_PRIORITY = 1
@@ -57,7 +55,7 @@ def plan_priorities(
     rows = []
     for group in groups:
         place = rank_capacity(Capacity(group.architecture, group.capacity_type), order)
-        derived = PRIORITIES[place] if place < len(order) else UNORDERED_PRIORITY
+        derived = list_bases(order)[place] if place < len(order) else UNORDERED_PRIORITY
         priority = CORDONED_PRIORITY if group.name in last else written.get(group.name, derived)
         rows.append(Priority(priority, group.name, get_group_regex(group)))
     return tuple(sorted(rows, key=lambda row: (-row.priority, row.group)))

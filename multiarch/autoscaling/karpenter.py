@@ -73,6 +73,10 @@ def build_node_class(
         spec["kubelet"] = config
     if plan.instance_store:
         spec["instanceStorePolicy"] = "RAID0"
+    if plan.placement_group:
+        spec["placementGroupSelector"] = {"name": plan.placement_group}
+    if plan.capacity_reservations:
+        spec["capacityReservationSelectorTerms"] = [{"id": each} for each in plan.capacity_reservations]
     if user_data := render_pool_user_data(AmiFamily(plan.ami_family), rest, plan.registry_mirrors):
         spec["userData"] = user_data
     return {

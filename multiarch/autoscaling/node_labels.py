@@ -20,6 +20,8 @@ _EKS_DOMAINS = ("eks.amazonaws.com",)
 _SET_BY_OTHERS = ("kubernetes.io", "k8s.io", "k8s.aws", "amazonaws.com", "csi.aws.com", "karpenter.sh", "nvidia.com")
 _NEVER = (
     keys.EKS_COMPUTE_TYPE,
+    # A group's own label, if it has one.
+    keys.EKS_ACCELERATOR,
     "node-role.kubernetes.io/control-plane",
     "node-role.kubernetes.io/master",
 )
@@ -37,7 +39,7 @@ class NodeLabels:
 
         Of a label that is neither known nor unknown it is certain that the node does not carry it.
         """
-        if key in self.known or key in _NEVER or keys.is_in_domains(key, self._absent):
+        if key in self.known or key in _NEVER or key in self._absent or keys.is_in_domains(key, self._absent):
             return False
         return keys.is_in_domains(key, _SET_BY_OTHERS)
 
@@ -65,9 +67,11 @@ def build_node_labels(
         **({keys.ZONE: zone} if zone else {}),
     }
     own = build_group_labels(owner) if isinstance(owner, NodeGroupPlan) else _pool_labels(owner, instance)
-    pool = isinstance(owner, NodePoolPlan)
-    by_eks = owner.auto_mode if isinstance(owner, NodePoolPlan) else owner.kind is NodeGroupKind.MANAGED
-    absent = (*(() if by_eks else _EKS_DOMAINS), *(() if pool else keys.KARPENTER_DOMAINS))
+    if isinstance(owner, NodePoolPlan):
+        of_type = selection.list_absent_labels(instance, auto_mode=owner.auto_mode)
+        absent = (*(() if owner.auto_mode else _EKS_DOMAINS), *of_type)
+    else:
+        absent = (*(() if owner.kind is NodeGroupKind.MANAGED else _EKS_DOMAINS), *keys.KARPENTER_DOMAINS)
     return NodeLabels(keys.with_deprecated({**standard, **own}), absent)
 
 

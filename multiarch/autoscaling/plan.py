@@ -82,7 +82,10 @@ def plan_autoscaling(
 def _order(settings: Autoscaling) -> tuple[Capacity, ...]:
     if settings.order:
         return tuple(map(parse_capacity, settings.order))
-    return order_capacities(Architecture(settings.prefer))
+    pools = (*settings.karpenter.node_pools.values(),)
+    return order_capacities(
+        Architecture(settings.prefer), reserved=any(CapacityType.RESERVED in pool.capacity_types for pool in pools)
+    )
 
 
 def _check_conflicts(settings: Autoscaling, report: ProblemReport) -> None:
@@ -219,7 +222,8 @@ def _explained(
     """Yield each priority and weight with its rule, for ``stack explain``."""
     if settings.use == "none":
         return
-    rule = "set in autoscaling.order" if settings.order else f"{settings.prefer} first; spot before on-demand"
+    first = "reserved first, then " if any(each.capacity_type is CapacityType.RESERVED for each in order) else ""
+    rule = "set in autoscaling.order" if settings.order else f"{first}{settings.prefer} first; spot before on-demand"
     yield Derived("order", " > ".join(map(str, order)), rule)
     if autoscaler:
         yield from _explained_priorities(settings, order, autoscaler, groups, cluster)
@@ -274,6 +278,9 @@ def _explained_karpenter(karpenter: KarpenterPlan) -> Iterator[Derived]:
         rule = "without internet access Karpenter can't reach IAM and the price list"
         yield Derived("isolated VPC", "instance profile of the stack, prices of Karpenter's release", rule)
     yield Derived("image of the nodes", karpenter.node_class.ami_alias, "one alias has images for both architectures")
+    if reservations := karpenter.node_class.capacity_reservations:
+        rule = "for pools with reserved; with the feature gate ReservedCapacity, others never use a reservation"
+        yield Derived("capacity reservations", ", ".join(reservations), rule)
     if karpenter.node_class.max_pods is not None:
         rule = "prefix delegation; no more than the smallest type of all pools has addresses for, and 110 at most"
         yield Derived("maxPods of the nodes", str(karpenter.node_class.max_pods), rule)

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from multiarch.autoscaling import quiet_hours, selection, syntax
 from multiarch.autoscaling.model import Capacity, Requirement
 from multiarch.autoscaling.spec import PoolSpec
-from multiarch.errors import UnknownFactError
+from multiarch.errors import KeyPath, UnknownFactError
 from multiarch.facts.architectures import Architecture
 from multiarch.facts.instance_types import get_instance_type
 from multiarch.facts.labels import KARPENTER_DOMAINS, is_in_domains
@@ -16,11 +16,14 @@ from multiarch.facts.limits import NameKind, check_name
 from multiarch.facts.partitions import find_zone_region
 from multiarch.facts.taints import Taint, TaintSyntaxError, parse_taint
 from multiarch.nodes.labels_taints import check_labels, check_taints
+from multiarch.nodes.model import CapacityType
 from multiarch.nodes.report import ProblemReport
 from multiarch.nodes.spec import ClusterContext
 
 LONGEST_NAME = 63 - len("-arm64-on-demand")
 """A NodePool's name becomes a label value."""
+_MOST_POOLS = 100
+"""Only with reserved capacity can a stack have more."""
 
 
 def check_pool(spec: PoolSpec, order: Sequence[Capacity], context: ClusterContext, report: ProblemReport) -> None:
@@ -48,6 +51,26 @@ def check_tags(context: ClusterContext, own: str, who: str, report: ProblemRepor
     for key, _ in context.tags:
         if re.fullmatch(own, key):
             report("karpenter-tag", ("tags", key), f"{who} sets the tag {key} itself and rejects it in a node class.")
+
+
+def check_reserved(
+    specs: Sequence[PoolSpec], reservations: Sequence[str], path: KeyPath, report: ProblemReport
+) -> None:
+    """Check that pools with reserved capacity and the capacity reservations belong together."""
+    using = [spec for spec in specs if CapacityType.RESERVED in spec.capacity_types]
+    if reservations and not using:
+        report("reserved-pool", path, "no pool has the capacity type reserved: these reservations stay unused.")
+    if (number := sum(len(spec.architectures) * len(spec.capacity_types) for spec in specs)) > _MOST_POOLS:
+        report(
+            "reserved-pool", path, f"these pools become {number} NodePools, and Karpenter has {_MOST_POOLS} weights."
+        )
+    for spec in using:
+        if not reservations:
+            fault = f"{spec.name} allows reserved capacity, and karpenter.capacityReservations is empty."
+            report("reserved-pool", (*spec.path, "capacityTypes"), fault)
+        if not spec.settings.instance_types:
+            fault = f"{spec.name} allows reserved capacity without the instanceTypes of its reservations."
+            report("reserved-pool", (*spec.path, "capacityTypes"), fault)
 
 
 def check_weights(specs: Sequence[PoolSpec], report: ProblemReport) -> None:

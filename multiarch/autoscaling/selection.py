@@ -12,8 +12,15 @@ from functools import cache
 from types import MappingProxyType
 
 from multiarch.autoscaling.model import Requirement
-from multiarch.facts.instance_types import InstanceType, list_instance_types
-from multiarch.facts.labels import ARCHITECTURE, INSTANCE_TYPE, KARPENTER_CAPACITY_TYPE, OPERATING_SYSTEM, ZONE
+from multiarch.facts.instance_types import Accelerator, InstanceType, list_instance_types
+from multiarch.facts.labels import (
+    ARCHITECTURE,
+    INSTANCE_TYPE,
+    KARPENTER_CAPACITY_TYPE,
+    KARPENTER_GPU_MANUFACTURER,
+    OPERATING_SYSTEM,
+    ZONE,
+)
 
 _AWS = "karpenter.k8s.aws/"
 _AUTO_MODE = "eks.amazonaws.com/"
@@ -47,14 +54,24 @@ _VALUES: Mapping[str, Callable[[InstanceType], tuple[str, ...]]] = MappingProxyT
         ARCHITECTURE: lambda instance: (str(instance.architecture),),
         OPERATING_SYSTEM: lambda _: ("linux",),
         INSTANCE_TYPE: lambda instance: (instance.name,),
-        KARPENTER_CAPACITY_TYPE: lambda instance: ("on-demand", "spot") if instance.spot else ("on-demand",),
+        KARPENTER_CAPACITY_TYPE: lambda instance: ("on-demand", "reserved", *(("spot",) if instance.spot else ())),
         FAMILY: lambda instance: (instance.family,),
         SIZE: lambda instance: (instance.size,),
         HYPERVISOR: lambda instance: ("" if instance.bare_metal else "nitro" if instance.nitro else "xen",),
         CATEGORY: lambda instance: (instance.category,) if instance.category else (),
         GENERATION: lambda instance: (instance.generation,) if instance.generation else (),
+        KARPENTER_GPU_MANUFACTURER: lambda each: ("nvidia",) if each.accelerator is Accelerator.NVIDIA else (),
     }
 )
+
+
+def list_absent_labels(instance: InstanceType, *, auto_mode: bool) -> tuple[str, ...]:
+    """Return the labels of :func:`list_type_labels` that a type's nodes do not carry; of others it is not known."""
+    return tuple(
+        get_label(key, auto_mode=auto_mode)
+        for key, list_values in _VALUES.items()
+        if not any(list_values(instance)) and instance.accelerator is not Accelerator.OTHER
+    )
 
 
 def list_label_values(instance: InstanceType, key: str) -> tuple[str, ...]:

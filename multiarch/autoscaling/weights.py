@@ -7,14 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from multiarch.autoscaling.model import Capacity, rank_capacity
+from multiarch.autoscaling.model import Capacity, list_bases, rank_capacity
 from multiarch.autoscaling.spec import PoolSpec
 from multiarch.facts.architectures import Architecture
 from multiarch.frozen import dataclass
 
 HIGHEST = 100
-BASES = (90, 70, 50, 30)
-"""By position in the order; the index of the pool in the stack file (from 0 to 19, by name) is subtracted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,9 +48,10 @@ def assign_weights(drafts: Sequence[PoolDraft], order: Sequence[Capacity]) -> Ma
     for position, index, name in derived:
         if name in weights:
             continue
-        wanted = BASES[position] - index
-        down, up = range(wanted, 0, -1), range(wanted + 1, HIGHEST + 1)
-        weights[name] = next(weight for weight in (*down, *up) if weight not in used)
+        # The index of the pool in the stack file (from 0 to 19, by name) is subtracted.
+        wanted = list_bases(order)[position] - index
+        down, up = range(wanted, 0, -1), range(max(wanted, 0) + 1, HIGHEST + 1)
+        weights[name] = next((weight for weight in (*down, *up) if weight not in used), HIGHEST)
         used.add(weights[name])
     return weights
 

@@ -12,6 +12,7 @@ from multiarch.facts.architectures import Architecture
 from multiarch.facts.labels import ZONE
 from multiarch.prices.model import RegionPrices
 from multiarch.scheduling.fit import list_unmodelled
+from multiarch.simulate.notes import list_reservation_notes
 from multiarch.simulate.supply import Supply
 
 _PREEMPTION = "priority class"
@@ -49,6 +50,7 @@ def list_assumptions(before: Before, workloads: Sequence[Replicas], node_start: 
             f"{name_workloads(claiming)}: volumes of PersistentVolumeClaims stay in the zone of their pod, as EBS "
             "volumes do; --movable-volumes is for others. How many an instance can attach is not checked."
         )
+    yield from list_reservation_notes(before.plan.autoscaling, before.plan.node_groups)
     yield from describe_waits(node_start)
 
 

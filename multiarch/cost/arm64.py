@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from multiarch.cost.model import CostReport, Saving
-from multiarch.cost.pricing import PricedCapacity, Pricing, get_capacity, list_zones
+from multiarch.cost.pricing import PricedCapacity, Pricing, get_capacity, get_next_node_price, list_zones
 from multiarch.cost.stack import NodePrices, compute_stack_costs, get_node_share
 from multiarch.facts.architectures import Architecture
 from multiarch.facts.instance_types import InstanceType, list_instance_types
@@ -166,7 +166,8 @@ def _offers(plan: Plan, pricing: Pricing) -> Iterator[_Offer]:
         if group.architecture is Architecture.ARM64:
             capacity = get_capacity(plan, group)
             shape = build_group_shape(group, capacity.zones, region=region)
-            yield _Offer(shape, group.instance_types[0], capacity, pricing.month(capacity, 1))
+            month = get_next_node_price(plan, group, lambda each: pricing.month(each, 1))
+            yield _Offer(shape, group.instance_types[0], capacity, month)
     owner = plan.autoscaling.pool_owner
     for pool in plan.autoscaling.pools:
         zones = list_zones(plan, pool.name)

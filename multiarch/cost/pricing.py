@@ -6,13 +6,14 @@ Without what :data:`OMITTED` names.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, time, timedelta
+from decimal import Decimal
 
 from multiarch.errors import UnknownFactError
 from multiarch.facts import kubernetes
 from multiarch.nodes.model import CapacityType, NodeGroupPlan
-from multiarch.prices.amounts import average_amounts, compute_month, sum_amounts
+from multiarch.prices.amounts import average_amounts, compute_month, multiply_amount, sum_amounts
 from multiarch.prices.model import STALE_AFTER, Amount, NetworkItem, RegionPrices, UnknownPrice
 from multiarch.stack.model import ExistingNetwork, Nat, Plan
 
@@ -118,6 +119,23 @@ def get_capacity(plan: Plan, group: NodeGroupPlan) -> PricedCapacity:
     """Return what a node group buys."""
     names = tuple(each.name for each in group.instance_types)
     return PricedCapacity(names, group.capacity_type, list_zones(plan, group.name))
+
+
+def list_capacities(plan: Plan, group: NodeGroupPlan, nodes: int) -> list[tuple[PricedCapacity, int]]:
+    """Return what a number of nodes of a group are bought as, with their numbers; one entry at least."""
+    whole = get_capacity(plan, group)
+    parts = [(replace(whole, capacity_type=kind), number) for kind, number in group.split(nodes).items() if number]
+    return parts or [(whole, 0)]
+
+
+def get_next_node_price(plan: Plan, group: NodeGroupPlan, price: Callable[[PricedCapacity], Amount]) -> Amount:
+    """Return what one more node of a group costs, in the mean over its on-demand share; ``price`` is of a node."""
+    whole = get_capacity(plan, group)
+    if not group.mixed:
+        return price(whole)
+    share = Decimal(group.distribution.percentage) / 100
+    parts = ((CapacityType.ON_DEMAND, share), (CapacityType.SPOT, 1 - share))
+    return sum_amounts(multiply_amount(price(replace(whole, capacity_type=kind)), part) for kind, part in parts)
 
 
 def count_network_items(plan: Plan) -> dict[NetworkItem, int]:

@@ -5,9 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from decimal import Decimal
+from itertools import starmap
 
 from multiarch.cost.model import CostLine, CostReport, GroupAmount, LabelCost, OtherAmount
-from multiarch.cost.pricing import OMITTED, PricedCapacity, Pricing, count_network_items, get_capacity, list_zones
+from multiarch.cost.pricing import (
+    OMITTED,
+    PricedCapacity,
+    Pricing,
+    count_network_items,
+    get_capacity,
+    list_capacities,
+    list_zones,
+)
 from multiarch.facts.labels import EKS_COMPUTE_TYPE, EKS_NODE_GROUP, KARPENTER_NODE_POOL, REGION
 from multiarch.facts.partitions import find_zone_region
 from multiarch.prices.amounts import multiply_amount, sort_by_amount, sum_amounts
@@ -26,6 +35,7 @@ class NodePrices:
         groups = plan.node_groups if plan else ()
         pools = plan.autoscaling.pools if plan else ()
         self._groups = {each.name: get_capacity(plan, each) for each in groups if plan}
+        self._mixed = {each.name for each in groups if each.mixed}
         self._pools = {each.name: each.capacities[0].capacity_type for each in pools}
         self._zones = list_zones(plan, "") if plan else ()
         self._known: dict[PricedCapacity, Amount] = {}
@@ -34,8 +44,9 @@ class NodePrices:
         """Return what the node is bought as; None where its instance type or capacity type is unknown."""
         group = self._groups.get(node.group)
         if group is not None and not self._running:
-            return group
-        bought = node.capacity_type or (group.capacity_type if group else self._pools.get(node.group))
+            return replace(group, capacity_type=node.capacity_type or group.capacity_type)
+        planned = group.capacity_type if group and node.group not in self._mixed else self._pools.get(node.group)
+        bought = node.capacity_type or planned
         if bought is None or not node.instance_type:
             return None
         # Zones that the stack does not name are placeholders.
@@ -76,7 +87,9 @@ def compute_stack_costs(
         prices_fetched_at=known.fetched if known else None,
         nodes=tuple(lines),
         at_maximum_size=tuple(
-            GroupAmount(group.name, pricing.month(get_capacity(plan, group), group.sizes.maximum))
+            GroupAmount(
+                group.name, sum_amounts(starmap(pricing.month, list_capacities(plan, group, group.sizes.maximum)))
+            )
             for group in plan.node_groups
         ),
         others=(
@@ -122,15 +135,15 @@ def find_label_group(node: NodeState) -> str:
 
 def _planned(plan: Plan, pricing: Pricing) -> Iterator[CostLine]:
     for group in plan.node_groups:
-        capacity, nodes = get_capacity(plan, group), group.sizes.desired
-        yield CostLine(
-            group=group.name,
-            architecture=group.architecture,
-            capacity_type=group.capacity_type,
-            instance_types=capacity.types,
-            nodes=nodes,
-            monthly=pricing.month(capacity, nodes),
-        )
+        for capacity, nodes in list_capacities(plan, group, group.sizes.desired):
+            yield CostLine(
+                group=group.name,
+                architecture=group.architecture,
+                capacity_type=capacity.capacity_type,
+                instance_types=capacity.types,
+                nodes=nodes,
+                monthly=pricing.month(capacity, nodes),
+            )
 
 
 def _lines(nodes: Iterable[NodeState], prices: NodePrices) -> Iterator[CostLine]:
@@ -175,6 +188,11 @@ def _notes(plan: Plan, pricing: Pricing, nodes: Sequence[NodeState] | None, *, r
         yield "Not counted: pods on Fargate."
     if plan.autoscaling.auto_mode:
         yield "Nodes of EKS Auto Mode count with its fee for each instance."
+    if reserved := ", ".join(plan.reserved):
+        yield (
+            f"Nodes of {reserved} count with their on-demand price. A capacity reservation costs the same without "
+            "nodes: what they leave of it is not counted."
+        )
     if not running and any(line.capacity_type == "spot" for line in plan.node_groups):
         yield "Spot nodes count with the mean of the last prices of their instance types and zones."
 

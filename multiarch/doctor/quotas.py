@@ -56,8 +56,10 @@ def find_vcpu_quota(instance: InstanceType, capacity: CapacityType) -> Quota | N
     """Return the quota that an instance counts against, None for one that the table does not have."""
     for name, letters, on_demand, spot in _CLASSES:
         if instance.category in letters:
-            code = spot if capacity is CapacityType.SPOT else on_demand
-            return Quota("ec2", code, f"{name} {capacity} instances") if code else None
+            # Those in a capacity reservation count as on-demand.
+            bought = CapacityType.SPOT if capacity is CapacityType.SPOT else CapacityType.ON_DEMAND
+            code = spot if bought is CapacityType.SPOT else on_demand
+            return Quota("ec2", code, f"{name} {bought} instances") if code else None
     return None
 
 
@@ -71,12 +73,14 @@ def list_needs(plan: Plan) -> Mapping[Quota, QuotaNeed]:
             needs[quota] = QuotaNeed(before.start + start, before.largest + largest)
 
     for group in plan.node_groups:
-        for quota in {find_vcpu_quota(each, group.capacity_type) for each in group.instance_types}:
-            of_quota = [each for each in group.instance_types if find_vcpu_quota(each, group.capacity_type) == quota]
-            sizes = [each.vcpus for each in of_quota]
-            # EC2 may take the types of another quota instead.
-            start = min(sizes) * group.sizes.desired if len(sizes) == len(group.instance_types) else 0
-            add(quota, start, max(sizes) * group.sizes.maximum)
+        desired, maximum = group.split(group.sizes.desired), group.split(group.sizes.maximum)
+        for bought in desired:
+            found = {each: find_vcpu_quota(each, bought) for each in group.instance_types}
+            for quota in set(found.values()):
+                sizes = [each.vcpus for each, of in found.items() if of == quota]
+                # EC2 may take the types of another quota instead.
+                start = min(sizes) * desired[bought] if len(sizes) == len(group.instance_types) else 0
+                add(quota, start, max(sizes) * maximum[bought])
     for pool in plan.autoscaling.pools:
         kinds = {find_vcpu_quota(each, pool.capacities[0].capacity_type) for each in pool.instance_types}
         if len(kinds) == 1:

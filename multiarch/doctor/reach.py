@@ -7,9 +7,8 @@ from collections.abc import Set as AbstractSet
 
 from multiarch.autoscaling.model import Autoscaler
 from multiarch.doctor.model import CheckResult, CheckState, judge_found
-from multiarch.facts.addon_daemon_sets import TERMINATION_HANDLER
 from multiarch.facts.admission import INSTALLATION_NAME
-from multiarch.facts.autoscalers import CLUSTER_AUTOSCALER_REPOSITORY, PUBLIC_REGISTRY
+from multiarch.facts.autoscalers import CLUSTER_AUTOSCALER_REPOSITORY, DEVICE_PLUGIN_REPOSITORY, PUBLIC_REGISTRY
 from multiarch.manifests.values import to_mapping
 from multiarch.stack.model import Plan
 
@@ -24,6 +23,7 @@ def list_chart_hosts(plan: Plan) -> tuple[str, ...]:
     addresses = [
         *((CLUSTER_AUTOSCALER_REPOSITORY, *_REDIRECT_HOSTS) if Autoscaler.CLUSTER_AUTOSCALER in own else ()),
         *((PUBLIC_REGISTRY,) if public else ()),
+        *((DEVICE_PLUGIN_REPOSITORY,) if plan.device_plugin else ()),
     ]
     used = {plan.chart_registry or address for address in addresses}
     return tuple(sorted(address.partition("://")[2].partition("/")[0] for address in used))
@@ -31,7 +31,7 @@ def list_chart_hosts(plan: Plan) -> tuple[str, ...]:
 
 def needs_api(plan: Plan) -> bool:
     """Return whether a plan has anything that Pulumi declares through the Kubernetes API."""
-    own = (plan.storage_class, plan.termination_handler, plan.admission_webhook, plan.rebalance)
+    own = (plan.storage_class, plan.own_daemons, plan.admission_webhook, plan.rebalance)
     return any(own) or bool(plan.autoscaling.cluster_autoscaler or plan.autoscaling.pool_owner)
 
 
@@ -42,7 +42,7 @@ def list_releases(plan: Plan) -> frozenset[str]:
         {
             *(("cluster-autoscaler",) if Autoscaler.CLUSTER_AUTOSCALER in own else ()),
             *(("karpenter", "karpenter-crd") if Autoscaler.KARPENTER in own else ()),
-            *((TERMINATION_HANDLER.name,) if plan.termination_handler else ()),
+            *(each.name for each in plan.own_daemons),
             *((INSTALLATION_NAME,) if plan.admission_webhook else ()),
         }
     )

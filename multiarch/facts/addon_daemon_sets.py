@@ -1,4 +1,4 @@
-"""DaemonSets of EKS add-ons and of the node termination handler: where their pods may be, and on which architectures.
+"""DaemonSets of EKS add-ons, and those that a stack installs: where their pods may be, and on which architectures.
 
 Pod specs are kept to what decides that. AWS publishes charts of some add-ons and none of others, and shows their images
 only with credentials: each row names its source. Nothing here was read from a registry, or from
@@ -7,7 +7,7 @@ a cluster of one's own.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import field
 from types import MappingProxyType
 from typing import Any
@@ -15,8 +15,14 @@ from typing import Any
 from multiarch.errors import look_up
 from multiarch.facts.addons import Release
 from multiarch.facts.architectures import Architecture
-from multiarch.facts.autoscalers import NODE_TERMINATION_HANDLER_CHART
-from multiarch.facts.labels import EKS_COMPUTE_TYPE, EKS_NODE_GROUP, KARPENTER_NODE_POOL
+from multiarch.facts.autoscalers import DEVICE_PLUGIN_CHART, NODE_TERMINATION_HANDLER_CHART
+from multiarch.facts.labels import (
+    EKS_ACCELERATOR,
+    EKS_COMPUTE_TYPE,
+    EKS_NODE_GROUP,
+    KARPENTER_GPU_MANUFACTURER,
+    KARPENTER_NODE_POOL,
+)
 from multiarch.frozen import dataclass
 
 NAMESPACE = "kube-system"
@@ -28,7 +34,7 @@ _AWS_TABLE = "AWS's table of add-on architectures (aws-ia, terraform-aws-eks-blu
 
 @dataclass(frozen=True, slots=True)
 class AddOnDaemon:
-    """One DaemonSet of an add-on.
+    """One DaemonSet, of an add-on or of the stack: ``key`` is then the key in the stack file that installs it.
 
     ``pod_spec`` is its pods' spec, containers without images. ``architectures`` are those that its images have, as
     ``images_source`` says; ``source`` is where the spec was read. ``harmless`` are keys of the add-on's configuration
@@ -42,14 +48,15 @@ class AddOnDaemon:
     architectures: tuple[Architecture, ...] = tuple(Architecture)
     harmless: frozenset[str] = frozenset()
     since: Release | None = None
+    key: str = ""
 
 
 def _expression(key: str, operator: str, *values: str) -> dict[str, Any]:
     return {"key": key, "operator": operator, "values": list(values)}
 
 
-def _requiring(*expressions: Mapping[str, Any]) -> dict[str, Any]:
-    terms = [{"matchExpressions": list(expressions)}]
+def _requiring(*expressions: Mapping[str, Any], alternatives: Sequence[Mapping[str, Any]] = ()) -> dict[str, Any]:
+    terms = [{"matchExpressions": list(expressions)}, *({"matchExpressions": [each]} for each in alternatives)]
     return {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": terms}}}
 
 
@@ -208,8 +215,25 @@ TERMINATION_HANDLER = AddOnDaemon(
     },
     source=f"aws/aws-node-termination-handler, config/helm (chart {NODE_TERMINATION_HANDLER_CHART})",
     images_source="aws/aws-node-termination-handler: its releases are built for linux/amd64 and linux/arm64",
+    key="nodeTerminationHandler",
 )
-"""What `nodeTerminationHandler` installs, with the affinity that its component sets."""
+"""With the affinity that its component sets; so has the next one."""
+DEVICE_PLUGIN = AddOnDaemon(
+    "nvidia-device-plugin",
+    {
+        "tolerations": [_EVERY_TAINT],
+        # Node groups give the first label to their nodes with NVIDIA GPUs, Karpenter the second. Nodes of EKS Auto Mode
+        # have neither, and a plugin of their own.
+        "affinity": _requiring(
+            {"key": EKS_ACCELERATOR, "operator": "Exists"},
+            alternatives=[_expression(KARPENTER_GPU_MANUFACTURER, "In", "nvidia")],
+        ),
+        "containers": _containers("nvidia-device-plugin-ctr"),
+    },
+    source=f"NVIDIA/k8s-device-plugin, deployments/helm/nvidia-device-plugin (chart {DEVICE_PLUGIN_CHART})",
+    images_source="NVIDIA/k8s-device-plugin: its releases are built for linux/amd64 and linux/arm64",
+    key="gpuDevicePlugin",
+)
 
 
 def list_daemons(add_on: str) -> tuple[AddOnDaemon, ...]:

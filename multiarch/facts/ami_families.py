@@ -72,6 +72,8 @@ class FamilyFacts:
     release without the ``v``.
     ``reserves_by_max_pods``: the memory that the kubelet keeps follows from the node's max pods, not from the addresses
     of its instance type.
+    ``has_device_plugin``: its images for GPUs run NVIDIA's device plugin. Source: EKS user guide, "Install Kubernetes
+    device plugin for GPUs".
     """
 
     parameter: str
@@ -85,6 +87,7 @@ class FamilyFacts:
     not_on: Mapping[str, str] = field(default_factory=dict)
     last_version: str = ""
     reserves_by_max_pods: bool = False
+    has_device_plugin: bool = False
     release: str = r"(?P<minor>[0-9]+\.[0-9]+)\.[0-9]+-(?P<alias>[0-9]{8})"
     release_example: str = "{k}.2-20260715"
     alias_release: str = r"v[0-9]{8}"
@@ -125,6 +128,7 @@ _FAMILIES: Mapping[AmiFamily, FamilyFacts] = MappingProxyType(
             image_name="bottlerocket-aws-k8s-{k}{variant}-{uname}-v{full}",
             has_shell=False,
             reserves_by_max_pods=True,
+            has_device_plugin=True,
             release=r"(?P<alias>[0-9]+\.[0-9]+\.[0-9]+)-[0-9a-f]{8}",
             release_example="1.52.0-ae0b4a82",
             alias_release=r"v?[0-9]+\.[0-9]+\.[0-9]+",

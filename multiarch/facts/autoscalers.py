@@ -1,4 +1,4 @@
-"""Charts of the autoscalers, and their images; what they need of Kubernetes is in :mod:`multiarch.facts.kubernetes`.
+"""Charts that a stack installs, and their images; what they need of Kubernetes is in :mod:`multiarch.facts.kubernetes`.
 
 Source: the charts' repositories.
 """
@@ -20,12 +20,15 @@ KARPENTER_CHART = "1.14.1"
 """Controller and CRDs have charts of the same version."""
 NODE_TERMINATION_HANDLER_CHART = "0.27.6"
 """Its image is v1.25.6."""
-Publisher = Literal["public.ecr.aws", "registry.k8s.io"]
+DEVICE_PLUGIN_REPOSITORY = "https://nvidia.github.io/k8s-device-plugin"
+DEVICE_PLUGIN_CHART = "0.20.0"
+Publisher = Literal["nvcr.io", "public.ecr.aws", "registry.k8s.io"]
 IMAGES: Mapping[str, tuple[Publisher, str]] = MappingProxyType(
     {
         "aws-node-termination-handler": ("public.ecr.aws", "aws-ec2/aws-node-termination-handler"),
         "cluster-autoscaler": ("registry.k8s.io", "autoscaling/cluster-autoscaler"),
         "karpenter": ("public.ecr.aws", "karpenter/controller"),
+        "nvidia-device-plugin": ("nvcr.io", "nvidia/k8s-device-plugin"),
     }
 )
 """Registry and repository of each chart's image, as the chart's own values name it."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from multiarch.errors import KeyPath, UnknownFactError
@@ -19,6 +20,12 @@ from multiarch.nodes.model import BootstrapCase, CapacityType, NodeGroupKind, Si
 from multiarch.nodes.report import ProblemReport
 from multiarch.nodes.spec import ClusterContext, NodeGroupSpec
 from multiarch.nodes.user_data import PLANNED_FLAGS, check_kubelet_flag, explain_insecure_flag
+
+_RESERVATION = re.compile(
+    r"cr-[0-9a-f]+|arn:aws[a-z-]*:resource-groups:[a-z0-9-]+:[0-9]{12}:group/[\w.-]+|"
+    r"capacity-reservations-only|open|none",
+    re.ASCII,
+)
 
 
 def check_instance_types(spec: NodeGroupSpec, report: ProblemReport) -> tuple[InstanceType, ...]:
@@ -186,6 +193,36 @@ def check_instance_store(
         if not each.nvme_gb:
             state = "has no local NVMe disks" if each.nvme_gb == 0 else "may have local disks, whose size is not known"
             report("no-instance-store", path, f"{each.name} {state}.")
+
+
+def check_capacity_reservation(spec: NodeGroupSpec, report: ProblemReport) -> None:
+    """Check that instances of the group can run in its capacity reservation: a single one has one type and zone."""
+    chosen, fault = spec.settings.capacity_reservation, ""
+    if chosen is None:
+        return
+    if not _RESERVATION.fullmatch(chosen):
+        fault = f"{chosen!r} is neither a reservation, nor a resource group, nor a preference"
+    elif spec.capacity_type is CapacityType.SPOT and chosen != "none":
+        fault = "spot instances do not run in capacity reservations"
+    elif chosen.startswith("cr-") and (spec.half is not None or len(spec.instance_types) > 1):
+        fault = f"{chosen} is of one instance type, and the group has several"
+    elif chosen.startswith("cr-") and len(set(spec.settings.zones or ())) != 1:
+        fault = f"{chosen} is in one zone, and instances in the group's other zones would not start"
+    if fault:
+        report("capacity-reservation", (*spec.path, "capacityReservation"), f"{fault}.")
+
+
+def check_distribution(spec: NodeGroupSpec, report: ProblemReport) -> None:
+    """Check that a share of on-demand nodes is one of a self-managed spot group; others are bought in one way."""
+    if "instances_distribution" not in spec.settings.model_fields_set:
+        return
+    path, fault = (*spec.path, "instancesDistribution"), ""
+    if spec.kind is NodeGroupKind.MANAGED:
+        fault = "EKS buys all nodes of a managed group in one way"
+    elif spec.capacity_type is not CapacityType.SPOT:
+        fault = "all nodes of an on-demand group are on-demand"
+    if fault:
+        report("instances-distribution", path, f"{fault}.")
 
 
 def check_hop_limit(limit: int, path: KeyPath, report: ProblemReport) -> None:

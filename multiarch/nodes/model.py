@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from enum import StrEnum
-from math import floor
+from math import ceil, floor
 
 from multiarch.facts.ami_families import AmiFamily, AmiType
 from multiarch.facts.architectures import Architecture
@@ -37,6 +37,8 @@ class CapacityType(StrEnum):
 
     ON_DEMAND = "on-demand"
     SPOT = "spot"
+    RESERVED = "reserved"
+    """On-demand capacity that a reservation holds, for Karpenter's NodePools alone; it costs the on-demand price."""
 
     @property
     def eks(self) -> str:
@@ -120,6 +122,18 @@ NO_SETTINGS = KubeletPlan()
 
 
 @dataclass(frozen=True, slots=True)
+class Distribution:
+    """Of a spot group: ``base`` nodes are on-demand, and ``percentage`` of the others; EC2's ``strategy`` for spot."""
+
+    base: int
+    percentage: int
+    strategy: str
+
+
+SPOT_ALONE = Distribution(0, 0, "price-capacity-optimized")
+
+
+@dataclass(frozen=True, slots=True)
 class NodeGroupPlan:
     """A node group of one architecture, which is derived once, from ``instance_types``.
 
@@ -129,6 +143,7 @@ class NodeGroupPlan:
     is created before the old group is deleted. ``disk_size`` is in GiB. ``pre_bootstrap`` is a shell script or empty.
     ``max_pods`` is the kubelet's limit; ``max_pods_written`` says whether the user data has to set it (because the team
     did, or because the node would compute another number). ``instance_store``: images and pods are on local disks.
+    ``capacity_reservation`` is an ID, the ARN of a resource group or EC2's preference, empty for EC2's default.
     """
 
     path: tuple[str, ...]
@@ -158,6 +173,33 @@ class NodeGroupPlan:
     registry_mirrors: Mirrors = ()
     instance_store: bool = False
     node_repair: bool | None = None
+    capacity_reservation: str = ""
+    placement_group: str = ""
+    distribution: Distribution = SPOT_ALONE
+
+    def split(self, nodes: int) -> dict[CapacityType, int]:
+        """Return how many of a number of nodes EC2 Auto Scaling buys on-demand, and how many as spot.
+
+        Fractions of the share count as on-demand. Source: EC2 Auto Scaling user guide, "Auto Scaling groups with
+        multiple instance types and purchase options".
+        """
+        base, share = self.distribution.base, self.distribution.percentage
+        on_demand = nodes
+        if self.capacity_type is CapacityType.SPOT:
+            on_demand = min(nodes, base) + ceil(max(0, nodes - base) * share / 100)
+        return {CapacityType.ON_DEMAND: on_demand, CapacityType.SPOT: nodes - on_demand}
+
+    @property
+    def mixed(self) -> bool:
+        """Whether the group buys nodes in both ways."""
+        return bool(self.distribution.base or self.distribution.percentage)
+
+    @property
+    def bought(self) -> str:
+        """How its nodes are bought, in words."""
+        if not self.mixed:
+            return str(self.capacity_type)
+        return f"spot, with {self.distribution.base} + {self.distribution.percentage} % on-demand"
 
     @property
     def key(self) -> str:

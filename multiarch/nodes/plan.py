@@ -19,6 +19,7 @@ from multiarch.nodes.model import (
     BootstrapCase,
     ClusterFacts,
     Derived,
+    Distribution,
     KubeletValue,
     NodeGroupKind,
     NodeGroupPlan,
@@ -60,6 +61,8 @@ def plan_node_group(spec: NodeGroupSpec, context: ClusterContext, report: Proble
     ami = image.plan_ami(spec, context, ami_type, report)
     checks.check_bootstrap(spec, case, ami_type.family, report)
     checks.check_instance_store(spec, types, ami_type.family, report)
+    checks.check_capacity_reservation(spec, report)
+    checks.check_distribution(spec, report)
     kubelet = plan_kubelet(settings.kubelet, (*spec.path, "kubelet"), ami_type.family, report)
     check_flags(kubelet, bootstrap.kubelet_extra_args, (*spec.path, "bootstrap", "kubeletExtraArgs"), report)
     pods, written = _max_pods(spec, context, types, case, report)
@@ -93,6 +96,9 @@ def plan_node_group(spec: NodeGroupSpec, context: ClusterContext, report: Proble
         registry_mirrors=context.registry_mirrors,
         instance_store=settings.instance_store_policy is not None,
         node_repair=context.node_repair if spec.kind is NodeGroupKind.MANAGED else None,
+        capacity_reservation=settings.capacity_reservation or "",
+        placement_group=settings.placement_group or "",
+        distribution=Distribution(*settings.instances_distribution.model_dump().values()),
     )
     if kubelet.config:
         check_room(get_node_resources(plan), (*spec.path, "kubelet"), report)
@@ -194,6 +200,10 @@ def _explained(plan: NodeGroupPlan, spec: NodeGroupSpec, context: ClusterContext
         rows.append(Derived("kubelet", told, "set in the stack; thresholds that it omits are EKS's"))
     if plan.instance_store:
         rows.append(Derived("instanceStorePolicy", "RAID0", "set in the stack"))
+    written = [("capacityReservation", plan.capacity_reservation), ("placementGroup", plan.placement_group)]
+    if plan.mixed:
+        written.append(("instancesDistribution", plan.bought))
+    rows += [Derived(key, value, "set in the stack") for key, value in written if value]
     if plan.registry_mirrors:
         mirrors = "; ".join(f"{host}: {', '.join(urls)}" for host, urls in plan.registry_mirrors)
         rows.append(Derived("registryMirrors", mirrors, "the stack's"))

@@ -180,7 +180,8 @@ class _Reader:
         )
 
     def _planned_capacity_type(self, group: str) -> CapacityType | None:
-        return next((each.capacity_type for each in self._groups if each.name == group), None)
+        # Labels of self-managed nodes do not say what a node of a mixed group is.
+        return next((each.capacity_type for each in self._groups if each.name == group and not each.mixed), None)
 
 
 def _shape(group: str, node: ObservedNode) -> NodeShape:

@@ -140,10 +140,7 @@ class _CostParts:
             owner = "EKS Auto Mode" if auto_mode else "Karpenter"
             return build_pool_part(team, step.name, get_value(state.inputs, "spec.limits.cpu"), owner)
         found = _group(step, state, now, () if plan is None else list_zones(plan, step.name))
-        if isinstance(found, _Group):
-            return self.nodes(team, found)
-        unknown = UnknownPrice(f"node group {step.name}: {found}")
-        return CostPart(team, "nodes", f"node group {step.name}", unknown, unknown, vcpus=None, gib=None)
+        return self.nodes(team, found) if isinstance(found, _Group) else _unknown_group(team, step.name, found)
 
     def nodes(self, team: str, group: _Group) -> CostPart:
         """Return what a node group costs."""
@@ -183,6 +180,11 @@ class _CostParts:
         return CostPart(team, item, subject, monthly, monthly, basis=f"{number} without traffic")
 
 
+def _unknown_group(team: str, name: str, reason: str) -> CostPart:
+    unknown = UnknownPrice(f"node group {name}: {reason}")
+    return CostPart(team, "nodes", f"node group {name}", unknown, unknown, vcpus=None, gib=None)
+
+
 def build_pool_part(team: str, name: str, cpu_limit: object, owner: str) -> CostPart:
     """Return a NodePool, whose nodes are as many as pods need."""
     limit = "without a limit" if cpu_limit is None else f"up to {cpu_limit} vCPUs"
@@ -193,6 +195,9 @@ def build_pool_part(team: str, name: str, cpu_limit: object, owner: str) -> Cost
 def _of_plan(change: StackChange, plan: Plan) -> Iterator[CostPart]:
     pricing = _CostParts(change, Pricing(_prices_of(change.prices, plan.region), change.today))
     for group in plan.node_groups:
+        if group.mixed:
+            yield _unknown_group(plan.team, group.name, f"it is {group.bought}; `multiarch cost` counts both")
+            continue
         sizes, capacity = group.sizes, get_capacity(plan, group)
         found = _Group(f"node group {group.name}", capacity, sizes.desired, sizes.maximum, "desired")
         yield pricing.nodes(plan.team, found)

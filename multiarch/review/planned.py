@@ -12,7 +12,6 @@ from dataclasses import replace
 from itertools import chain
 
 from multiarch.autoscaling.karpenter import build_auto_mode_class, build_node_class, build_node_pool
-from multiarch.facts.addon_daemon_sets import TERMINATION_HANDLER
 from multiarch.facts.admission import INSTALLATION_NAME as WEBHOOK
 from multiarch.facts.autoscalers import IMAGES, find_copied_image
 from multiarch.facts.rebalance import LEASE as REBALANCE
@@ -298,8 +297,7 @@ def _list_releases(plan: Plan) -> Iterator[_Row]:
         values = {"settings": settings, "controller": images["karpenter"]}
         releases["karpenter"] = {"version": karpenter.chart_version, "values": values}
         releases["karpenter-crd"] = {"version": karpenter.chart_version}
-    if plan.termination_handler:
-        releases[TERMINATION_HANDLER.name] = {"values": images[TERMINATION_HANDLER.name]}
+    releases |= {each.name: {"values": images[each.name]} for each in plan.own_daemons}
     for name, inputs in releases.items():
         chart = f"{plan.chart_registry}/{name}" if plan.chart_registry else "its publisher's"
         yield RELEASE, name, {**inputs, "chart": chart}

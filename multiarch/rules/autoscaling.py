@@ -101,5 +101,9 @@ AUTOSCALING = (
     error("unknown-selection", "a category, family or size that no instance type has", "Correct the name."),
     error("weight-of-several", "one weight for a pool that is split into several",
           "List one architecture and one capacity type, or omit weight."),
+    error("reserved-pool",
+          "a pool with `reserved` without `karpenter.capacityReservations` or without `instanceTypes`, reservations "
+          "that no pool uses, or more than 100 NodePools",
+          "Write both: the IDs of the reservations, and a pool with their instance types."),
     error("weight-tie", "two pools with one weight", "Give them different weights."),
 )

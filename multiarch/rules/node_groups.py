@@ -56,6 +56,13 @@ NODE_GROUPS = (
     error("instance-store-family", "`instanceStorePolicy` on Amazon Linux 2", "Use AL2023 or Bottlerocket."),
     error("no-instance-store", "`instanceStorePolicy` on a group with types that have no local NVMe disks",
           "Use types such as m7gd or m6id, or omit it."),
+    error("capacity-reservation",
+          "a `capacityReservation` that is not an ID, the ARN of a resource group or a preference of EC2, one of a "
+          "spot group, or an ID on a group of several instance types or zones",
+          "Write cr-ID with one type and one zone (zones), or arn:aws:resource-groups:REGION:ACCOUNT:group/NAME, "
+          "capacity-reservations-only, open or none."),
+    error("instances-distribution", "`instancesDistribution` on a managed or an on-demand group",
+          "Write kind: self-managed and capacityType: spot, or omit it."),
     error("registry-mirror",
           "a key of `registryMirrors` that is not a host, or a mirror that is not an https URL without a path",
           "Write docker.io: [https://mirror.example.com]."),

@@ -5,9 +5,10 @@ from typing import Annotated, Literal
 from pydantic import AfterValidator, Field
 
 from multiarch.schema.base import Section, TaintText, get_section_default, reject_duplicates
-from multiarch.schema.kubelet import InstanceStorePolicy, Kubelet
+from multiarch.schema.kubelet import InstanceStorePolicy, Kubelet, PlacementGroup
 
-KindName = Literal["arm64-spot", "arm64-on-demand", "amd64-spot", "amd64-on-demand"]
+KindName = Literal["arm64-reserved", "arm64-spot", "arm64-on-demand", "amd64-reserved", "amd64-spot", "amd64-on-demand"]
+_Bought = Literal["on-demand", "spot"]
 Order = Annotated[list[KindName], Field(min_length=1), AfterValidator(reject_duplicates)]
 
 
@@ -46,8 +47,8 @@ class NodePool(Section):
 
     architectures: Annotated[list[Literal["amd64", "arm64"]], Field(min_length=1)] = ["arm64", "amd64"]
     """Which architectures. Beside NodePools that an existing cluster may have, the default is arm64 alone."""
-    capacity_types: Annotated[list[Literal["on-demand", "spot"]], Field(min_length=1)] = ["spot", "on-demand"]
-    """How capacity may be bought."""
+    capacity_types: Annotated[list[_Bought | Literal["reserved"]], Field(min_length=1)] = ["spot", "on-demand"]
+    """How capacity may be bought. ``reserved`` is that of karpenter.capacityReservations, and needs instanceTypes."""
     multi_architecture: bool = False
     """One NodePool per capacity type for both architectures, with the arm64 taint on all of its nodes."""
     categories: Annotated[list[str], Field(min_length=1)] = ["c", "m", "r"]
@@ -71,7 +72,7 @@ class NodePool(Section):
     weight: Annotated[int, Field(ge=1, le=100)] | None = None
     """The weight, where the order of capacities is not enough; only for one architecture and one capacity type. Weights
     that follow from the order are 90, 70, 50 and 30, minus the number of the entry in nodePools, sorted by name from 0:
-    a weight between them comes between these pools.
+    a weight between them comes between these pools. With ``reserved`` they are 90, 75, 60, 45, 30 and 15.
     """
     cpu_limit: Annotated[int, Field(ge=1)] | None = None
     """The most vCPUs of each NodePool."""
@@ -114,6 +115,12 @@ class Karpenter(Section):
     """Volume in GiB; encrypted gp3."""
     instance_store_policy: InstanceStorePolicy | None = None
     """``RAID0`` puts images, logs and volumes of pods (emptyDir) on the local NVMe disks of nodes that have some."""
+    capacity_reservations: Annotated[
+        list[Annotated[str, Field(pattern="^cr-[0-9a-f]+$")]], Field(max_length=30), AfterValidator(reject_duplicates)
+    ] = []
+    """IDs of the capacity reservations that pools with the capacity type ``reserved`` use."""
+    placement_group: PlacementGroup | None = None
+    """The name of a placement group, which exists already, for all of its nodes."""
     imds_hop_limit: Annotated[int, Field(ge=1, le=64)] = 1
     """Hops to the instance metadata service."""
     kubelet: Kubelet = get_section_default(Kubelet)
@@ -136,6 +143,8 @@ class Karpenter(Section):
 class AutoModeNodePool(NodePool):
     """Settings of NodePools of EKS Auto Mode, whose nodes live for 21 days at most."""
 
+    capacity_types: Annotated[list[_Bought], Field(min_length=1)] = ["spot", "on-demand"]  # type: ignore[assignment]
+    """How capacity may be bought."""
     expire_after: str = "336h"
     """The age at which a node is replaced, an hour or more. With ``terminationGracePeriod`` 504h at most."""
     termination_grace_period: str | None = None
@@ -161,7 +170,9 @@ class Autoscaling(Section):
     use: Literal["none", "cluster-autoscaler", "karpenter", "auto-mode"] = "none"
     """The autoscaler; ``auto-mode`` is that of EKS Auto Mode."""
     prefer: Literal["arm64", "amd64"] = "arm64"
-    """The architecture that is tried first: its spot, then its on-demand capacity, then the other's."""
+    """The architecture that is tried first: its spot, then its on-demand capacity, then the other's. Reserved capacity
+    of both comes before, since it costs the same without a node.
+    """
     order: Order | None = None
     """All kinds of capacity in order, where ``prefer`` is not enough, such as [arm64-on-demand, amd64-on-demand].
     NodePools buy no others; node groups of others come last.

@@ -19,7 +19,7 @@ ImageRegistry = Annotated[
 
 
 class Charts(Section):
-    """The Helm charts of others: the autoscalers' and the node termination handler's."""
+    """The Helm charts of others: the autoscalers', the node termination handler's, NVIDIA's device plugin's."""
 
     registry: Annotated[
         str | None, Field(examples=["oci://111122223333.dkr.ecr.eu-central-1.amazonaws.com/charts"])
@@ -30,6 +30,6 @@ class Charts(Section):
     image_registries: dict[Publisher, ImageRegistry] = {}
     """Registries of your organisation that have the images of these charts, ``HOST`` or ``HOST/PATH`` by the
     publisher's host: ``public.ecr.aws`` (Karpenter, the node termination handler), ``registry.k8s.io`` (the cluster
-    autoscaler). Repositories keep their names below it, as in a pull-through cache of Amazon ECR. Default: the
-    publishers' registries.
+    autoscaler), ``nvcr.io`` (NVIDIA's device plugin). Repositories keep their names below it, as in a pull-through
+    cache of Amazon ECR. Default: the publishers' registries.
     """

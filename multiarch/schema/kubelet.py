@@ -21,6 +21,7 @@ RegistryMirrors = Annotated[
     Field(examples=[{"docker.io": ["https://mirror.example.com"]}]),
 ]
 InstanceStorePolicy = Literal["RAID0"]
+PlacementGroup = Annotated[str, Field(pattern=r"^[!-~]([ -~]{0,253}[!-~])?$")]
 
 
 class Kubelet(Section):

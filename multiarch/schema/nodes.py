@@ -6,7 +6,7 @@ from pydantic import AfterValidator, Field
 
 from multiarch.facts.ami_families import NODE_FAMILIES
 from multiarch.schema.base import Section, TaintText, get_section_default, reject_duplicates
-from multiarch.schema.kubelet import InstanceStorePolicy, Kubelet
+from multiarch.schema.kubelet import InstanceStorePolicy, Kubelet, PlacementGroup
 
 if TYPE_CHECKING:
     AmiFamilyName = str
@@ -52,6 +52,19 @@ class UpdateStrategy(Section):
     """Managed groups: go on when a PodDisruptionBudget does not let a pod leave."""
 
 
+class InstancesDistribution(Section):
+    """What EC2 Auto Scaling buys of a self-managed spot group: on-demand nodes first, then a share of the others."""
+
+    on_demand_base_capacity: Annotated[int, Field(ge=0)] = 0
+    """The number of nodes that are on-demand before any is spot."""
+    on_demand_percentage_above_base_capacity: Annotated[int, Field(ge=0, le=99)] = 0
+    """The share of on-demand nodes among those above the base, in per cent. Fractions are rounded up."""
+    spot_allocation_strategy: Literal[
+        "price-capacity-optimized", "capacity-optimized", "capacity-optimized-prioritized", "lowest-price"
+    ] = "price-capacity-optimized"
+    """How EC2 chooses among the instance types for spot nodes."""
+
+
 class NodeGroupBase(Section):
     """What single-architecture and multi-architecture groups have in common."""
 
@@ -75,6 +88,19 @@ class NodeGroupBase(Section):
     """``RAID0`` joins the local NVMe disks of types such as m7gd, and puts images, logs and volumes of pods (emptyDir)
     on them (AL2023, Bottlerocket). They end with the instance.
     """
+    capacity_reservation: (
+        Annotated[str, Field(examples=["cr-0123456789abcdef0", "open", "capacity-reservations-only", "none"])] | None
+    ) = None
+    """The capacity reservation of its instances: an ID, the ARN of a resource group, ``capacity-reservations-only``
+    (any open one of their type and zone, or no instance), ``open`` (such a one, or else on-demand) or ``none``.
+    Default: EC2's, which is ``open``.
+    """
+    placement_group: PlacementGroup | None = None
+    """The name of a placement group, which exists already, for its instances. One with the strategy cluster is in one
+    zone: name that in ``zones``.
+    """
+    instances_distribution: InstancesDistribution = get_section_default(InstancesDistribution)
+    """On-demand nodes among those of a self-managed spot group."""
     labels: dict[str, str] = {}
     """Node labels."""
     taints: Annotated[list[TaintText], Field(max_length=49)] = []

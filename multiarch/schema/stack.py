@@ -99,7 +99,7 @@ class StackSpec(Section):
     rebalance: Rebalance = get_section_default(Rebalance)
     """A CronJob that moves pods that could run on arm64 off amd64 nodes."""
     charts: Charts = get_section_default(Charts)
-    """Where the Helm charts of the autoscalers and of the node termination handler come from."""
+    """Where the Helm charts of the autoscalers, node termination handler and GPU device plugin come from."""
     acknowledge: dict[str, Annotated[str, Field(min_length=1)]] = {}
     """Warnings that the team has decided about: a rule's name, and the reason. They are shown with it and no longer
     count (``stack check --strict``). Errors can't be acknowledged; an entry that no warning needs is a warning itself.
@@ -116,4 +116,9 @@ class StackSpec(Section):
     """Drain nodes of self-managed groups before they end, with the AWS Node Termination Handler; needs a way to the
     Kubernetes API when Pulumi runs. Not on an existing cluster, where it would drain nodes of others. Default: on where
     there are such groups, Pulumi can reach that API, and nodes have a route to the registry of its image.
+    """
+    gpu_device_plugin: TopLevelFlag | None = None
+    """Install NVIDIA's device plugin, without which nodes with GPUs give pods no ``nvidia.com/gpu``; it tolerates every
+    taint. Needs a way to the Kubernetes API when Pulumi runs. Not for Bottlerocket and EKS Auto Mode, which have it.
+    With false you install it yourself, alone or with NVIDIA's GPU operator. Default: off.
     """

@@ -33,6 +33,7 @@ def list_notes(
         *_about_labels(_labels(plan, supply.groups, region), keys),
         *_about_resources(batches),
         *_about_balancing(plan),
+        *list_reservation_notes(plan, supply.groups),
         *_about_pools(plan, priced=any(pool.priced for pool in supply.pools)),
         *_about_prices(supply.pools),
     )
@@ -45,6 +46,17 @@ def list_node_notes(
     if live is not None:
         return tuple(_about_live_nodes(live))
     return tuple(_about_nodes(groups, daemons=any(pod.per_node for pod in pods)))
+
+
+def list_reservation_notes(plan: AutoscalingPlan, groups: Sequence[NodeGroupPlan]) -> Iterator[str]:
+    """Yield who gets nodes only while a capacity reservation has room."""
+    names = [each.name for each in groups if each.capacity_reservation not in {"", "open", "none"}]
+    names += [each.name for each in plan.pools if each.reserved]
+    if names:
+        yield (
+            f"How much room the capacity reservations of {', '.join(names)} have is not known here: maxSize and "
+            "cpuLimit alone bound the new nodes."
+        )
 
 
 def _about_nodes(groups: Sequence[NodeGroupPlan], *, daemons: bool) -> Iterator[str]:

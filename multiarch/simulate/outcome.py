@@ -61,7 +61,7 @@ class FinalState:
         priorities = {row.group: row.priority for row in autoscaler.priorities} if autoscaler else {}
         scaled_by = Autoscaler.CLUSTER_AUTOSCALER if autoscaler else None
         for group in self.supply.groups:
-            kind = f"node group, {group.architecture} {group.capacity_type}"
+            kind = f"node group, {group.architecture} {group.bought}"
             most = group.sizes.maximum if autoscaler else None
             yield self._outcome(group.name, kind, scaled_by, priorities.get(group.name), most)
 

@@ -12,7 +12,7 @@ from functools import partial
 
 from multiarch.autoscaling.model import Autoscaler, AutoscalingPlan
 from multiarch.autoscaling.node_labels import find_region
-from multiarch.nodes.model import NodeGroupPlan
+from multiarch.nodes.model import CapacityType, NodeGroupPlan
 from multiarch.scheduling.nodes import NodeShape
 from multiarch.scheduling.pods import Pod
 from multiarch.simulate.batches import make_batches
@@ -67,12 +67,17 @@ def list_planned_nodes(
             shape=shapes[group.name],
             zone=zones[number % len(zones)],
             instance_type=group.instance_types[0].name,
-            capacity_type=group.capacity_type,
+            capacity_type=bought,
         )
         for group in groups
         for zones in ((shapes[group.name].zones or (None,)),)
-        for number in range(group.sizes.desired)
+        for number, bought in enumerate(_list_bought(group))
     )
+
+
+def _list_bought(group: NodeGroupPlan) -> Iterable[CapacityType]:
+    """Return how each of the desired nodes of a group is bought."""
+    return [kind for kind, number in group.split(group.sizes.desired).items() for _ in range(number)]
 
 
 def settle_pods(
@@ -158,22 +163,32 @@ def _replace_lost(group: ScalableGroup, nodes: Nodes, desired: int) -> None:
 
 
 def _states(nodes: Nodes, plan: AutoscalingPlan, groups: Sequence[NodeGroupPlan]) -> tuple[NodeState, ...]:
-    bought = {group.name: group.capacity_type for group in groups}
-    bought |= {pool.name: pool.capacities[0].capacity_type for pool in plan.pools}
-    return tuple(
-        (replace(node.given, pods=node.all_pods) if node.placed else node.given)
-        if node.given is not None
-        else NodeState(
-            name=node.node.name,
-            group=node.group,
-            shape=node.shape,
-            zone=node.zone,
-            instance_type=node.instance_type,
-            capacity_type=bought[node.group],
-            pods=tuple(node.placed),
-        )
-        for node in nodes.all
-    )
+    pools = {pool.name: pool.capacities[0].capacity_type for pool in plan.pools}
+    named, bought = {group.name: group for group in groups}, dict[str, list[CapacityType | None]]()
+    states = []
+    for node in nodes.all:
+        before, group = bought.setdefault(node.group, []), named.get(node.group)
+        if node.given is not None:
+            state = replace(node.given, pods=node.all_pods) if node.placed else node.given
+        else:
+            state = NodeState(
+                name=node.node.name,
+                group=node.group,
+                shape=node.shape,
+                zone=node.zone,
+                instance_type=node.instance_type,
+                capacity_type=_buy(group, before) if group else pools[node.group],
+                pods=tuple(node.placed),
+            )
+        before.append(state.capacity_type)
+        states.append(state)
+    return tuple(states)
+
+
+def _buy(group: NodeGroupPlan, before: Sequence[CapacityType | None]) -> CapacityType:
+    """Return how the next node of a group is bought, after those that it has."""
+    wanted = group.split(len(before) + 1)[CapacityType.ON_DEMAND]
+    return CapacityType.ON_DEMAND if before.count(CapacityType.ON_DEMAND) < wanted else CapacityType.SPOT
 
 
 def _installed(plan: AutoscalingPlan) -> list[Autoscaler]:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from multiarch.autoscaling.model import AutoscalingPlan
 from multiarch.errors import Problem
+from multiarch.facts.addon_daemon_sets import DEVICE_PLUGIN, TERMINATION_HANDLER, AddOnDaemon
 from multiarch.facts.architectures import Architecture
 from multiarch.facts.autoscalers import Publisher
 from multiarch.facts.taints import Taint
@@ -277,6 +278,7 @@ class Plan:
     autoscaling: AutoscalingPlan
     storage_class: bool
     termination_handler: bool
+    device_plugin: bool
     admission_webhook: AdmissionWebhookPlan | None
     rebalance: RebalancePlan | None
     chart_registry: str | None
@@ -289,6 +291,19 @@ class Plan:
     def security_groups(self) -> tuple[str, ...]:
         """The security groups of nodes in an existing cluster, by ID; empty for the one that EKS made for a cluster."""
         return self.cluster.security_groups if isinstance(self.cluster, ExistingClusterPlan) else ()
+
+    @property
+    def own_daemons(self) -> tuple[AddOnDaemon, ...]:
+        """The DaemonSets that it installs by Helm, for its nodes."""
+        wanted = ((self.termination_handler, TERMINATION_HANDLER), (self.device_plugin, DEVICE_PLUGIN))
+        return tuple(daemon for flag, daemon in wanted if flag)
+
+    @property
+    def reserved(self) -> tuple[str, ...]:
+        """The node groups and NodePools whose nodes may run in capacity reservations that the stack names."""
+        groups = (each.name for each in self.node_groups if each.capacity_reservation not in {"", "none"})
+        pools = (each.name for each in self.autoscaling.pools if each.reserved)
+        return (*groups, *pools)
 
     @property
     def architectures(self) -> frozenset[Architecture]:

@@ -1,10 +1,11 @@
 """Where moto's EC2 and Auto Scaling differ from AWS's.
 
-Instances take their network interface and root volume with them, NAT gateways their interface; moto leaves them
-behind. User data of a launch template's second version is readable like the first one's, and a template's own tags
-are not those of what it launches. A console has the output that it was given, and none by default; moto has the same
-sample for all. An instance refresh, which moto lacks, replaces all instances at once. An update of a group that names
-no template keeps the one that is there. Fleets are in ``fleets.py``.
+Instances take their network interface and root volume with them, NAT gateways their interface; moto leaves them behind.
+User data of a launch template's second version is readable like the first one's, and a template's own tags are not
+those of what it launches. A console has the output that it was given, and none by default; moto has the same sample for
+all. Of a share of on-demand instances moto loses fractions, and with them an instance. An instance refresh, which moto
+lacks, replaces all instances at once. An update of a group that names no template keeps the one that is there. Fleets
+are in ``fleets.py``.
 
 Upstream: Amazon EC2 API reference, GetConsoleOutput; Amazon EC2 Auto Scaling API reference, StartInstanceRefresh.
 """
@@ -31,6 +32,7 @@ CONSOLES: Final[dict[str, str]] = {}
 _ROOT_DEVICES: Final = ("/dev/sda1", "/dev/xvda")
 _moto_terminate = InstanceBackend.terminate_instances
 _moto_update_group = FakeAutoScalingGroup.update
+_moto_set_desired = FakeAutoScalingGroup.set_desired_capacity
 _moto_create_version = LaunchTemplate.create_version
 _moto_delete_nat_gateway = NatGatewayBackend.delete_nat_gateway
 
@@ -102,6 +104,17 @@ def update_group(group: FakeAutoScalingGroup, **values: Any) -> None:
         group.mixed_instances_policy = before
 
 
+def set_desired_capacity(group: FakeAutoScalingGroup, new_capacity: int | None) -> None:
+    """Start or end instances of a group; of a mixed one all count as on-demand here."""
+    policy = group.mixed_instances_policy
+    share = str((policy or {}).get("InstancesDistribution", {}).get("OnDemandPercentageAboveBaseCapacity", "0"))
+    if policy and share not in {"0", "100"}:
+        whole = {**policy["InstancesDistribution"], "OnDemandPercentageAboveBaseCapacity": "100"}
+        group.mixed_instances_policy = {**policy, "InstancesDistribution": whole}
+    _moto_set_desired(group, new_capacity)
+    group.mixed_instances_policy = policy
+
+
 def install() -> None:
     """Replace moto's operations by these."""
     InstanceBackend.terminate_instances = terminate_instances  # type: ignore[method-assign, assignment]
@@ -109,6 +122,7 @@ def install() -> None:
     # Tags as they are, which moto copies once.
     LaunchTemplate.tags = property(LaunchTemplate.get_tags, lambda _template, _tags: None)  # type: ignore[assignment]
     FakeAutoScalingGroup.update = update_group  # type: ignore[method-assign, assignment]
+    FakeAutoScalingGroup.set_desired_capacity = set_desired_capacity  # type: ignore[method-assign, assignment]
     LaunchTemplate.create_version = create_version  # type: ignore[method-assign, assignment]
     LaunchTemplateVersion.user_data = property(user_data)  # type: ignore[assignment]
     General.get_console_output = get_console_output  # type: ignore[method-assign, assignment]

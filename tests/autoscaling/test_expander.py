@@ -29,7 +29,9 @@ NAMES = st.one_of(
     st.sampled_from(NEAR), st.from_regex(r"[a-z][a-z0-9]{0,6}(-[a-f0-9]{1,8}){0,4}", fullmatch=True)
 ).filter(lambda name: len(name) <= 36)
 KINDS = st.tuples(
-    st.sampled_from(list(NodeGroupKind)), st.sampled_from(list(CapacityType)), st.sampled_from(list(Architecture))
+    st.sampled_from(list(NodeGroupKind)),
+    st.sampled_from([CapacityType.ON_DEMAND, CapacityType.SPOT]),
+    st.sampled_from(list(Architecture)),
 )
 GROUPS = st.dictionaries(NAMES, KINDS, min_size=1, max_size=6)
 CLUSTERS = st.sampled_from(["eks", "shop-dev", "eks-api", "a", "Shop_1"])

@@ -52,7 +52,10 @@ def test_architectures_come_from_the_table_and_never_from_the_name() -> None:
 def test_bare_metal_has_no_hypervisor_and_a_type_that_is_not_sold_as_spot_is_on_demand_alone() -> None:
     assert list_type_labels(get_instance_type("m7g.metal"))[selection.HYPERVISOR] == {""}
     assert list_type_labels(get_instance_type("m4.large"))[selection.HYPERVISOR] == {"xen"}
-    assert list_type_labels(get_instance_type("u7i-12tb.224xlarge"))[KARPENTER_CAPACITY_TYPE] == {"on-demand"}
+    assert list_type_labels(get_instance_type("u7i-12tb.224xlarge"))[KARPENTER_CAPACITY_TYPE] == {
+        "on-demand",
+        "reserved",
+    }
 
 
 def test_an_operator_that_no_pool_has_is_an_error() -> None:

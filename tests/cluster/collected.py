@@ -7,6 +7,7 @@ from typing import Any
 
 from components.rendering.files import contents
 from components.rendering.recording import Recorded
+from multiarch.facts.addon_daemon_sets import DEVICE_PLUGIN
 from sandbox.cluster import helm
 from sandbox.cluster.kube import Object
 from tests.cluster import charts
@@ -49,6 +50,8 @@ def _released(release: Recorded) -> list[Object]:
     chart = str(release.inputs["chart"]).rpartition("/")[2]
     if chart == CLUSTER_AUTOSCALER:
         return stand_in(_values(release))
+    if chart == DEVICE_PLUGIN.name:
+        return device_plugin(_values(release))
     if chart == helm.WEBHOOK.name:
         return helm.render_chart(helm.WEBHOOK, _values(release), namespace=str(release.inputs["namespace"]))
     if chart not in charts.KNOWN:
@@ -68,6 +71,27 @@ def _values(release: Recorded) -> Mapping[str, Any]:
     if not isinstance(values, Mapping):
         raise NotCollectedError(release.urn)
     return values
+
+
+def device_plugin(values: Mapping[str, Any]) -> list[Object]:
+    """Stand-in for NVIDIA's chart, which the Go module proxy does not have: its values at their places."""
+    labels = {"app.kubernetes.io/name": values["fullnameOverride"]}
+    pod = {
+        "priorityClassName": "system-node-critical",
+        "containers": [{"name": "nvidia-device-plugin-ctr", "image": "k8s-device-plugin"}],
+        **{key: values[key] for key in ("affinity", "tolerations")},
+    }
+    return [
+        {
+            "apiVersion": "apps/v1",
+            "kind": "DaemonSet",
+            "metadata": {"name": values["fullnameOverride"], "namespace": NAMESPACE},
+            "spec": {
+                "selector": {"matchLabels": labels},
+                "template": {"metadata": {"labels": labels}, "spec": pod},
+            },
+        }
+    ]
 
 
 def stand_in(values: Mapping[str, Any]) -> list[Object]:

@@ -55,7 +55,17 @@ POOLS: Mapping[str, Any] = {
     "families": {"families": ["c7g", "c7gd"], "architectures": ["arm64"], "capacityTypes": ["spot"], "weight": 100},
 }
 KARPENTER: Mapping[str, Any] = {
-    "autoscaling": {"use": "karpenter", "karpenter": {"amiAlias": "al2023@v20260715", "nodePools": POOLS}}
+    "autoscaling": {
+        "use": "karpenter",
+        "karpenter": {
+            "amiAlias": "al2023@v20260715",
+            "capacityReservations": ["cr-0123456789abcdef0"],
+            "nodePools": {
+                **POOLS,
+                "held": {"capacityTypes": ["reserved", "spot"], "instanceTypes": ["m7g.large", "m7i.large"]},
+            },
+        },
+    }
 }
 CLUSTER_AUTOSCALER: Mapping[str, Any] = {
     "autoscaling": {"use": "cluster-autoscaler", "clusterAutoscaler": {"priorities": {"web": 5}}}
@@ -79,6 +89,7 @@ WORDS: Mapping[str, Mapping[str, Any]] = {
         **PUBLIC,
         "nodeGroups": {"own": {"instanceTypes": ["m7g.large"], "kind": "self-managed"}},
     },
+    "device-plugin": {**PUBLIC, "gpuDevicePlugin": True, "nodeGroups": {"gpu": {"instanceTypes": ["g5g.xlarge"]}}},
     "cluster-autoscaler": CLUSTER_AUTOSCALER,
     "karpenter": KARPENTER,
     "auto-mode": {

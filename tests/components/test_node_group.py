@@ -13,6 +13,8 @@ from tests.components import declared
 from tests.components.declared import World, world
 from tests.stack.words import plan
 
+RESERVED = "arn:aws:resource-groups:eu-west-1:111122223333:group/reserved"
+
 
 def test_every_launch_template_demands_imdsv2_and_hides_tags_from_it(full: World) -> None:
     for template in full.all(declared.TEMPLATE):
@@ -66,6 +68,22 @@ def test_a_group_that_could_not_be_created_ends_the_run_and_a_degraded_one_is_wa
     assert (problem or "").startswith(said if status.endswith("FAILED") else "")
     assert bool(problem) == status.endswith("FAILED")
     assert (said in capfd.readouterr().err) == (status == "DEGRADED")
+
+
+@pytest.mark.parametrize(
+    ("chosen", "expected"),
+    [
+        (None, None),
+        ("capacity-reservations-only", {"capacityReservationPreference": "capacity-reservations-only"}),
+        ("cr-0123", {"capacityReservationTarget": {"capacityReservationId": "cr-0123"}}),
+        (RESERVED, {"capacityReservationTarget": {"capacityReservationResourceGroupArn": RESERVED}}),
+    ],
+)
+def test_a_template_names_a_reservation_or_a_preference(chosen: str | None, expected: object) -> None:
+    group = {"instanceTypes": ["m7i.large"], "zones": ["eu-west-1a"], "capacityReservation": chosen}
+    network = {"zones": ["eu-west-1a", "eu-west-1b"]}
+    made = world({"network": network, "nodeGroups": {"web": group}}).inputs(declared.TEMPLATE, "web")
+    assert made.get("capacityReservationSpecification") == expected
 
 
 def test_no_two_groups_share_a_launch_template(full: World) -> None:
@@ -167,6 +185,19 @@ def test_spot_groups_buy_spot_alone_and_on_demand_groups_none(full: World) -> No
     assert bought("own-arm")["spotAllocationStrategy"] == "price-capacity-optimized"
     assert bought("own")["onDemandPercentageAboveBaseCapacity"] == 100
     assert bought("own")["onDemandAllocationStrategy"] == "prioritized"
+
+
+def test_a_share_of_on_demand_nodes_and_a_placement_group_are_declared() -> None:
+    share = {
+        "onDemandBaseCapacity": 2,
+        "onDemandPercentageAboveBaseCapacity": 30,
+        "spotAllocationStrategy": "lowest-price",
+    }
+    group = {"kind": "self-managed", "capacityType": "spot", "placementGroup": "fast", "instancesDistribution": share}
+    made = world({"nodeGroups": {"web": group}})
+    policy = made.inputs(declared.SCALING_GROUP, "web")["mixedInstancesPolicy"]["instancesDistribution"]
+    assert policy == {**share, "onDemandAllocationStrategy": "prioritized"}
+    assert made.inputs(declared.TEMPLATE, "web")["placement"] == {"groupName": "fast"}
 
 
 def test_nothing_ends_nodes_of_a_self_managed_group_to_move_them(full: World) -> None:

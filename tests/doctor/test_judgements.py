@@ -101,7 +101,8 @@ def test_subnets_of_an_existing_vpc_are_where_the_stack_says(rows: dict[str, tup
 )
 def test_an_instance_counts_against_the_quota_of_its_class(name: str, on_demand: str, spot: str | None) -> None:
     found = [find_vcpu_quota(get_instance_type(name), each) for each in CapacityType]
-    assert [each and each.code for each in found] == [on_demand, spot]
+    assert [each and each.code for each in found] == [on_demand, spot, on_demand]
+    assert found[0] == found[2]
 
 
 def test_every_type_that_eks_can_use_has_a_quota() -> None:

@@ -16,7 +16,7 @@ import pytest
 import yaml
 
 from multiarch.doctor.programs import BROUGHT_BY_EKS
-from multiarch.facts.autoscalers import KARPENTER_CHART
+from multiarch.facts.autoscalers import DEVICE_PLUGIN_CHART, KARPENTER_CHART
 from sandbox import backend
 from sandbox.aws.faults import Failure
 from sandbox.aws.remote import Remote
@@ -29,7 +29,23 @@ from tests.e2e.world import Removed, Step, World, done, names
 pytestmark = pytest.mark.e2e
 STACK = "checkout-dev"
 UP = ("up", "--yes", "--skip-preview", "--json")
-POOLS = {"general": {"cpuLimit": 9}}
+POOLS = {
+    "general": {"cpuLimit": 9},
+    "gpu": {"cpuLimit": 9, "families": ["g5g"], "architectures": ["arm64"]},
+    "held": {"cpuLimit": 9, "instanceTypes": ["m7g.large", "m7i.large"], "capacityTypes": ["reserved"]},
+}
+FLEET = {
+    "kind": "self-managed",
+    "instanceTypes": ["m7g.large", "m6g.large"],
+    "capacityType": "spot",
+    "minSize": 2,
+    "placementGroup": "fast",
+    "instancesDistribution": {"onDemandBaseCapacity": 1, "onDemandPercentageAboveBaseCapacity": 25},
+}
+HELD = {
+    "instanceTypes": ["m7g.large"],
+    "capacityReservation": "arn:aws:resource-groups:eu-west-1:111122223333:group/held",
+}
 # Most companies' administrators have a role of this form; its ARN stands in the path of the calls to EKS.
 SSO_ADMIN = (
     "arn:aws:iam::111122223333:role/aws-reserved/sso.amazonaws.com/eu-west-1/AWSReservedSSO_Admin_0123456789abcdef"
@@ -40,7 +56,14 @@ ENTRY = {
     "groups": ["shop-operators", "crd-readers"],
 }
 OLDER = "1.14.0"
-KARPENTER = {"controllerGroup": "general", "amiAlias": "al2023@v20260715", "nodePools": POOLS, "version": OLDER}
+KARPENTER = {
+    "controllerGroup": "general",
+    "amiAlias": "al2023@v20260715",
+    "nodePools": POOLS,
+    "version": OLDER,
+    "capacityReservations": ["cr-0123456789abcdef0"],
+    "placementGroup": "fast",
+}
 RELEASE = "kubernetes:helm.sh/v3:Release"
 CRDS, CONTROLLER = f"{RELEASE} karpenter-crd", f"{RELEASE} karpenter"
 
@@ -51,6 +74,9 @@ def first(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
     with watched(tmp_path_factory.mktemp("first") / "clone") as world:
         world.edit(STACK, "autoscaling", value={"use": "karpenter", "karpenter": KARPENTER})
         world.edit(STACK, "access", "admins", value=[SSO_ADMIN])
+        world.edit(STACK, "gpuDevicePlugin", value=True)
+        world.edit(STACK, "nodeGroups", "fleet", value=FLEET)
+        world.edit(STACK, "nodeGroups", "held", value=HELD)
         world.edit(STACK, "access", "entries", value={"shop": ENTRY})
         world.sandbox("preview", STACK)
         yield world
@@ -127,6 +153,17 @@ def test_up_waits_for_the_api_server_and_is_red_until_helm_has_deployed_a_releas
     assert first.preview(STACK) == []
 
 
+def test_scarce_capacity_is_asked_for_as_the_stack_says(there: World) -> None:
+    aws, plan = there.aws(STACK), there.plan(STACK)
+    found = {each.name: held.group(aws, plan.cluster.name, each) for each in plan.node_groups}
+    fleet = found["fleet"].scaling["MixedInstancesPolicy"]["InstancesDistribution"]
+    assert (int(fleet["OnDemandBaseCapacity"]), int(fleet["OnDemandPercentageAboveBaseCapacity"])) == (1, 25)
+    assert found["fleet"].template["Placement"] == {"GroupName": "fast"}
+    target = found["held"].template["CapacityReservationSpecification"]["CapacityReservationTarget"]
+    assert target == {"CapacityReservationResourceGroupArn": HELD["capacityReservation"]}
+    assert releases(there, STACK)["nvidia-device-plugin"]["version"] == DEVICE_PLUGIN_CHART
+
+
 def test_a_failed_upgrade_is_repaired_at_once_without_a_refresh_and_a_pending_one_by_a_rollback(
     there: World, remote: Remote
 ) -> None:
@@ -179,7 +216,7 @@ def test_a_preview_is_empty_for_everybodys_profile(there: World, tmp_path: Path)
 
 
 def charts(world: World) -> dict[str, Any]:
-    return {name: row["version"] for name, row in releases(world, STACK).items()}
+    return {name: row["version"] for name, row in releases(world, STACK).items() if name.startswith("karpenter")}
 
 
 def test_a_new_chart_brings_its_crds_before_its_controller_and_touches_no_node(there: World) -> None:

@@ -36,11 +36,13 @@ FULL: Mapping[str, Any] = {
     "deletionProtection": True,
     "iam": {"permissionsBoundary": "arn:aws:iam::111122223333:policy/boundary", "path": "/teams/"},
     "nodeTerminationHandler": True,
+    "gpuDevicePlugin": True,
     "storageClass": True,
     "charts": {"registry": "oci://registry.example.com/charts"},
     "nodeGroups": {
         "web": {"instanceTypes": ["m7i.large"], "minSize": 2},
         "own": {"instanceTypes": ["m7i.large"], "kind": "self-managed"},
+        "gpu": {"instanceTypes": ["g5g.xlarge"]},
     },
     "autoscaling": {"use": "karpenter", "migrateFrom": "cluster-autoscaler", "karpenter": {"controllerGroup": "web"}},
     "admissionWebhook": {
@@ -55,6 +57,7 @@ FULL: Mapping[str, Any] = {
 IN_AUTO_MODE = {
     "nodeGroups": None,
     "nodeTerminationHandler": None,
+    "gpuDevicePlugin": None,
     "autoscaling": {"use": "auto-mode", "migrateFrom": None, "karpenter": None},
 }
 COPIED = dict.fromkeys(("public.ecr.aws", "registry.k8s.io"), "registry.example.com")
@@ -117,13 +120,17 @@ CASES: Mapping[str, tuple[Mapping[str, Any], Mapping[str, Risk]]] = {
     "session.logRetentionDays": ({"session": {"logRetentionDays": 7}}, {"weaken-logging": MEDIUM}),
     "deletionProtection": ({"deletionProtection": False}, {"weaken-protection": HIGH}),
     "nodeTerminationHandler": ({"nodeTerminationHandler": False}, {"delete-running": HIGH}),
+    "gpuDevicePlugin": ({"gpuDevicePlugin": False}, {"delete-running": HIGH}),
     "charts.registry": ({"charts": {"registry": "oci://a.example.com/b"}}, {"change-add-on": MEDIUM}),
     "charts.imageRegistries": (
         {"charts": {"imageRegistries": COPIED}},
         {"change-add-on": MEDIUM},
     ),
     "karpenter.isolatedVPC": (
-        {"autoscaling": {"karpenter": {"isolatedVPC": True}}, "charts": {"imageRegistries": COPIED}},
+        {
+            "autoscaling": {"karpenter": {"isolatedVPC": True}},
+            "charts": {"imageRegistries": {**COPIED, "nvcr.io": "registry.example.com/nvidia"}},
+        },
         {"roll-nodes": MEDIUM},
     ),
     "nodeGroups.imdsHopLimit": (

@@ -11,7 +11,7 @@ from multiarch.errors import StackError
 from multiarch.rules import Severity
 from multiarch.stack.plan import make_plan
 from tests.stack.test_network import BY_ZONE
-from tests.stack.words import TODAY, merged, plan, problems, stack
+from tests.stack.words import EXISTING_CLUSTER, TODAY, merged, plan, problems, stack
 
 ERROR, WARNING = Severity.ERROR, Severity.WARNING
 SPOT = {"capacityType": "spot", "instanceTypes": ["m7g.large", "m6g.large"]}
@@ -36,6 +36,22 @@ def entry(principal: str = ROLE, **keys: Any) -> dict[str, Any]:
 def extra(name: str = "external-dns", **keys: Any) -> dict[str, Any]:
     """Return a stack's change: one add-on in ``addons.extra``."""
     return {"addons": {"extra": {name: keys}}}
+
+
+GPU_POOL = {
+    "nodeGroups": {"web": {"minSize": 2}},
+    "autoscaling": {"use": "karpenter", "karpenter": {"nodePools": {"gpu": {"families": ["g5g"]}}}},
+}
+POOL = {"capacityTypes": ["reserved"], "instanceTypes": ["m7g.large"]}
+
+
+def reserved(*pools: dict[str, Any]) -> dict[str, Any]:
+    """Return a stack's change: Karpenter with a capacity reservation, and these NodePools."""
+    named = {f"held{index or ''}": {"cpuLimit": 8, **pool} for index, pool in enumerate(pools)}
+    return {
+        "nodeGroups": {"web": {"minSize": 2}, "web-arm": {"minSize": 0}},
+        "autoscaling": {"use": "karpenter", "karpenter": {"capacityReservations": ["cr-0123"], "nodePools": named}},
+    }
 
 
 def service_accounts(**entries: dict[str, Any]) -> dict[str, Any]:
@@ -300,6 +316,44 @@ CASES: list[tuple[str, dict[str, Any], str, str, Severity]] = [
      "nodeTerminationHandler", "needs internet access", ERROR),
     ("termination-handler-unreachable", web(kind="self-managed") | {"nodeTerminationHandler": True},
      "nodeTerminationHandler", "the first run", WARNING),
+    ("no-device-plugin", web(instanceTypes=["g6.xlarge"]), "nodeGroups.web.instanceTypes", "no nvidia.com/gpu",
+     WARNING),
+    ("no-device-plugin", GPU_POOL, "autoscaling.karpenter.nodePools.gpu", "no nvidia.com/gpu", WARNING),
+    ("no-device-plugin", {**EXISTING_CLUSTER, **web(instanceTypes=["g6.xlarge"])}, "nodeGroups.web.instanceTypes",
+     "is not known", WARNING),
+    ("device-plugin", {"gpuDevicePlugin": True}, "gpuDevicePlugin", "no node needs it", ERROR),
+    ("device-plugin", {"gpuDevicePlugin": True} | web(instanceTypes=["g6.xlarge"], amiFamily="Bottlerocket"),
+     "gpuDevicePlugin", "no node needs it", ERROR),
+    ("device-plugin",
+     {**GPU_POOL, "gpuDevicePlugin": True,
+      **web(minSize=2, instanceTypes=["g6.xlarge"], amiFamily="Bottlerocket")},
+     "gpuDevicePlugin", "run it twice", ERROR),
+    ("device-plugin", {**EXISTING_CLUSTER, "gpuDevicePlugin": True, **web(instanceTypes=["g6.xlarge"])},
+     "gpuDevicePlugin", "GPU nodes of others", ERROR),
+    ("device-plugin",
+     web(instanceTypes=["g6.xlarge"]) | {"gpuDevicePlugin": True, "network": {"nat": "none", "endpoints": ["s3"]}},
+     "gpuDevicePlugin", "nvcr.io", ERROR),
+    ("device-plugin-unreachable", web(instanceTypes=["g6.xlarge"]) | {"gpuDevicePlugin": True}, "gpuDevicePlugin",
+     "the first run", WARNING),
+    *(("capacity-reservation", web(**{"capacityReservation": "cr-0123", **words}), "nodeGroups.web.capacityReservation",
+       says, ERROR) for words, says in (
+        ({"capacityReservation": "cr_1"}, "neither a reservation"),
+        (SPOT, "spot instances"),
+        ({"instanceTypes": ["m7i.large", "m6i.large"], "zones": ["eu-west-1a"]}, "of one instance type"),
+        ({}, "is in one zone"),
+        ({"zones": ["eu-west-1a", "eu-west-1b"], "onePerZone": True}, "is in one zone"),
+    )),
+    ("instances-distribution", web(capacityType="spot", instancesDistribution={"onDemandBaseCapacity": 1}),
+     "nodeGroups.web.instancesDistribution", "managed group", ERROR),
+    ("instances-distribution", web(kind="self-managed", instancesDistribution={}),
+     "nodeGroups.web.instancesDistribution", "on-demand group", ERROR),
+    ("reserved-pool", reserved({}), "autoscaling.karpenter.capacityReservations", "no pool", ERROR),
+    ("reserved-pool", merged(reserved(POOL), {"autoscaling": {"karpenter": {"capacityReservations": []}}}),
+     "autoscaling.karpenter.nodePools.held.capacityTypes", "is empty", ERROR),
+    ("reserved-pool", reserved({**POOL, "instanceTypes": []}), "autoscaling.karpenter.nodePools.held.capacityTypes",
+     "without the instanceTypes", ERROR),
+    ("reserved-pool", reserved(*20 * [{**POOL, "capacityTypes": ["reserved", "spot", "on-demand"]}]),
+     "autoscaling.karpenter.capacityReservations", "120 NodePools", ERROR),
     ("driver-too-old", web(instanceTypes=["g7.2xlarge"]), "nodeGroups.web.instanceTypes", "NVIDIA driver 595", ERROR),
     ("driver-too-old", web(instanceTypes=["g6.xlarge", "g7.2xlarge"], ami={"release": "1.35.2-20260715"}),
      "nodeGroups.web.instanceTypes", "stack pin --upgrade", ERROR),

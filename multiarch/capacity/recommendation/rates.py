@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 
 from multiarch.autoscaling.model import NodePoolPlan
-from multiarch.cost.pricing import PricedCapacity, get_capacity, get_node_hour
+from multiarch.cost.pricing import PricedCapacity, get_next_node_price, get_node_hour
 from multiarch.facts.instance_types import InstanceType, list_instance_types
 from multiarch.prices.amounts import compute_month
 from multiarch.prices.model import Amount, RegionPrices, UnknownPrice
@@ -56,7 +56,7 @@ def _rates(unit: str, found: _Tables, unknown: str = "") -> Rates:
 def _amounts(plan: Plan, price: Callable[[PricedCapacity], Amount]) -> _Tables:
     pools = [pool for pool in plan.autoscaling.pools if pool.instance_types]
     return (
-        {group.name: price(get_capacity(plan, group)) for group in plan.node_groups},
+        {group.name: get_next_node_price(plan, group, price) for group in plan.node_groups},
         {pool.name: _least(pool, price, lambda each: Decimal(each.vcpus)) for pool in pools},
         {pool.name: _least(pool, price, lambda each: Decimal(each.memory_mib) / _MIB_PER_GIB) for pool in pools},
     )

@@ -86,7 +86,7 @@ def _statements(audit: DaemonSetAudit, row: DaemonSetRow) -> Iterator[tuple[str,
 
 def _origin(daemon: DaemonSet) -> str:
     source = f", according to {daemon.source}" if daemon.source else ""
-    owner = f"belongs to the add-on {daemon.add_on}" if daemon.add_on else "is installed by nodeTerminationHandler"
+    owner = f"belongs to the add-on {daemon.add_on}" if daemon.add_on else f"is installed by {daemon.installed_by}"
     return f"{daemon} {owner}{source}"
 
 

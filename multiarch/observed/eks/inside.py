@@ -113,7 +113,8 @@ def read_pool(pool: Mapping[str, Any]) -> ObservedPool:
 def _read_capacity_types(requirements: Sequence[Mapping[str, Any]]) -> tuple[CapacityType, ...]:
     """Return what a NodePool may buy; without a requirement Karpenter buys on-demand."""
     written = [each for each in requirements if each.get("key") == keys.KARPENTER_CAPACITY_TYPE]
-    allowed = set(CapacityType) if written else {CapacityType.ON_DEMAND}
+    # Reserved capacity is not taken over: its reservations are those of the node class.
+    allowed = {CapacityType.ON_DEMAND, CapacityType.SPOT} if written else {CapacityType.ON_DEMAND}
     for each in written:
         values = set(each.get("values") or ())
         if each.get("operator") == Operator.IN:

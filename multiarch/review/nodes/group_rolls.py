@@ -50,6 +50,8 @@ _TEMPLATE_CAUSES = (
     ("tagSpecifications", "tags of instances and volumes"),
     ("vpcSecurityGroupIds", "security groups"),
     ("iamInstanceProfile", "instance profile"),
+    ("capacityReservationSpecification", "capacity reservation"),
+    ("placement", "placement group"),
 )
 """Properties whose change replaces nodes, and their names in a sentence."""
 _NEWEST = "EKS takes the newest AMI release too, whichever is pinned: the launch template names no image."

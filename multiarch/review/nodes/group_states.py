@@ -102,6 +102,8 @@ class GroupChange:
 
 _Key = tuple[bool, str]
 _ON_DEMAND = CapacityType.ON_DEMAND.eks
+_WHOLE = 100
+_BOTH = (CapacityType.ON_DEMAND, CapacityType.SPOT)
 _UNCHANGED = (Operation.SAME, Operation.DRIFT, Operation.READ)
 
 
@@ -160,7 +162,7 @@ def _of_group_plan(group: NodeGroupPlan, zones: tuple[str, ...]) -> GroupState:
     return GroupState(
         kind=GroupKind.MANAGED if managed else GroupKind.SELF_MANAGED,
         architectures=(group.architecture,),
-        capacity_types=(group.capacity_type,),
+        capacity_types=_BOTH if group.mixed else (group.capacity_type,),
         instance_types=tuple(each.name for each in group.instance_types),
         labels=group.labels,
         taints=tuple(sorted(group.taints)),
@@ -216,8 +218,12 @@ def _of_managed(properties: Properties) -> GroupState:
 
 def _of_auto_scaling_group(properties: Properties) -> GroupState:
     names = read_known(partial(list_instance_types, AUTO_SCALING_GROUP), properties) or ()
-    spot = get_integer_at(properties, "mixedInstancesPolicy.instancesDistribution.onDemandPercentageAboveBaseCapacity")
-    capacity = None if spot is None else (CapacityType.ON_DEMAND if spot else CapacityType.SPOT,)
+    distribution = "mixedInstancesPolicy.instancesDistribution"
+    share = get_integer_at(properties, f"{distribution}.onDemandPercentageAboveBaseCapacity")
+    base = get_integer_at(properties, f"{distribution}.onDemandBaseCapacity")
+    capacity: tuple[CapacityType, ...] | None = None if share is None else _BOTH
+    if share is not None and (share == _WHOLE or not (share or base)):
+        capacity = (CapacityType.ON_DEMAND if share else CapacityType.SPOT,)
     tags = {
         key: str(each.get("value", ""))
         for each in list_entries(properties, "tags")

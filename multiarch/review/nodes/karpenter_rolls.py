@@ -32,6 +32,8 @@ _HASHED = (
 _REQUIREMENTS = "spec.template.spec.requirements"
 _NOT_HASHED = ("spec.ipPrefixCount", "spec.amiFamily")
 """Fields of an EC2NodeClass whose change replaces no node; all others are in its hash, or compared with the nodes."""
+_RESERVATIONS = "spec.capacityReservationSelectorTerms"
+"""Its change replaces the nodes in reservations that it no longer names."""
 
 
 class PoolRoll(NamedTuple):
@@ -77,7 +79,7 @@ def find_karpenter_rolls(change: StackChange) -> Iterator[Finding]:
 def _list_class_rolls(change: StackChange) -> Iterator[_ClassRoll]:
     for step in list_resources(change.preview.steps, NODE_CLASS, AUTO_MODE_CLASS):
         if step.operation in (Operation.UPDATE, Operation.REPLACE) and (
-            reasons := _list_reasons(step, "spec", without=_NOT_HASHED)
+            reasons := _list_reasons(step, "spec", without=(*_NOT_HASHED, *([] if _loses(step) else [_RESERVATIONS])))
         ):
             kind = "NodeClass" if step.type == AUTO_MODE_CLASS else "EC2NodeClass"
             yield _ClassRoll(kind, step.name, reasons, (step.urn,))
@@ -86,6 +88,12 @@ def _list_class_rolls(change: StackChange) -> Iterator[_ClassRoll]:
         for name, alias in _aliases(change):
             reason = f"Kubernetes {upgrade.before} → {upgrade.after}: {alias} stands for another image then"
             yield _ClassRoll("EC2NodeClass", name, [reason], upgrade.urns)
+
+
+def _loses(step: Step) -> bool:
+    """Return whether an EC2NodeClass no longer names a capacity reservation that it named."""
+    before, after = (list_entries(side.inputs, _RESERVATIONS) if side else () for side in (step.old, step.new))
+    return any(term not in after for term in before)
 
 
 def _aliases(change: StackChange) -> Iterator[tuple[str, str]]:

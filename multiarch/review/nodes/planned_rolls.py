@@ -30,6 +30,9 @@ _ROWS: Sequence[tuple[str, Callable[[NodeGroupPlan], object]]] = (
     ("kubelet", lambda group: group.kubelet.config),
     ("instanceStorePolicy", lambda group: group.instance_store),
     ("registryMirrors", lambda group: group.registry_mirrors),
+    ("capacityReservation", lambda group: group.capacity_reservation),
+    ("placementGroup", lambda group: group.placement_group),
+    ("instancesDistribution", lambda group: group.distribution),
     ("labels", lambda group: group.labels),
     ("taints", lambda group: sorted(group.taints)),
     # The policies find arm64 nodes that any pod can use by this tag, which the launch template sets.

@@ -12,9 +12,11 @@ from sandbox.providers.values import Record, Value
 _TEMPLATE_DATA: Final = (
     "blockDeviceMappings",
     "iamInstanceProfile",
+    "capacityReservationSpecification",
     "imageId",
     "instanceType",
     "metadataOptions",
+    "placement",
     "tagSpecifications",
     "userData",
     "vpcSecurityGroupIds",

@@ -38,7 +38,16 @@ BASE: Mapping[str, Any] = {
         "own": {"instanceTypes": ["m7g.large"], "kind": "self-managed", "ami": IMAGE},
     },
 }
-_ROLLING = {"userData", "imageId", "blockDeviceMappings", "metadataOptions", "tagSpecifications", "vpcSecurityGroupIds"}
+_ROLLING = {
+    "userData",
+    "imageId",
+    "blockDeviceMappings",
+    "capacityReservationSpecification",
+    "metadataOptions",
+    "placement",
+    "tagSpecifications",
+    "vpcSecurityGroupIds",
+}
 _FORCED = {
     "amiType",
     "capacityType",
@@ -96,6 +105,8 @@ def declared(old: World, new: World, name: str) -> Outcome:
         (each(diskSize=80), ROLLS, ROLLS, ROLLS),
         (each(imdsHopLimit=2), ROLLS, ROLLS, ROLLS),
         (each(maxPods=20), ROLLS, ROLLS, ROLLS),
+        (each(capacityReservation="capacity-reservations-only"), ROLLS, ROLLS, ROLLS),
+        (each(placementGroup="fast"), ROLLS, ROLLS, ROLLS),
         (each(bootstrap={"preBootstrap": "echo"}), ROLLS, ROLLS, ROLLS),
         (each(kubelet={"evictionHard": {"memory.available": "300Mi"}}), ROLLS, ROLLS, ROLLS),
         ({"registryMirrors": {"docker.io": ["https://mirror.example.com"]}}, ROLLS, ROLLS, ROLLS),
@@ -192,13 +203,24 @@ def test_groups_of_an_existing_cluster_follow_its_keys(cluster: dict[str, Any], 
         ({"minGeneration": 7}, {}, "at most 10% of them", "nodes that no longer"),
         ({}, {"imdsHopLimit": 2}, "at most 10% of them", "EC2NodeClass default: metadataOptions"),
         ({"cpuLimit": 64}, {}, "", ""),
+        ({}, {"capacityReservations": ["cr-01", "cr-03"]}, "at most 10% of them", "capacityReservationSelectorTerms"),
+        ({}, {"capacityReservations": ["cr-01", "cr-02", "cr-03"]}, "", ""),
     ],
 )
 def test_node_pools_roll_within_their_budgets(
     pool: dict[str, Any], more: dict[str, Any], pace: str, reason: str
 ) -> None:
-    old, new = ({"general": each} for each in ({}, pool))
-    found = outcomes(pooled(old), merged(pooled(new), {"autoscaling": {"karpenter": more}}))
+    held = (
+        {"held": {"capacityTypes": ["reserved"], "architectures": ["arm64"], "instanceTypes": ["m7g.large"]}}
+        if "cr-" in str(more)
+        else {}
+    )
+    reserved = {"capacityReservations": ["cr-01", "cr-02"]} if held else {}
+    old, new = (
+        merged(pooled({"general": each, **held}), {"autoscaling": {"karpenter": settings}})
+        for each, settings in (({}, reserved), (pool, more))
+    )
+    found = outcomes(old, new)
     pools = [each for each in found.values() if each.kind is GroupKind.NODE_POOL]
     assert {each.outcome for each in pools} == {ROLLS if pace else STAYS}
     assert all(each.pace.startswith(pace) and reason in " ".join(each.reasons) for each in pools)

@@ -1,0 +1,66 @@
+"""NVIDIA's device plugin runs on all nodes with GPUs that need it, whatever their taints."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from multiarch.audit.daemonset_groups import list_planned_groups
+from multiarch.audit.daemonset_model import DaemonSetOutcome
+from multiarch.audit.daemonset_sources import list_planned_daemon_sets
+from multiarch.audit.daemonsets import audit_daemon_sets, list_label_keys
+from multiarch.doctor.reach import list_chart_hosts, list_releases, needs_api
+from tests.components import autoscaled
+from tests.components.declared import world
+from tests.components.test_termination_handler import PUBLIC
+from tests.stack.words import merged, plan
+
+NAME = "nvidia-device-plugin"
+GPU: dict[str, Any] = {
+    **PUBLIC,
+    "gpuDevicePlugin": True,
+    "nodeGroups": {
+        "web": {"minSize": 2},
+        "gpu": {"instanceTypes": ["g5g.xlarge"], "taints": ["nvidia.com/gpu=present:NoSchedule"]},
+        "own": {"instanceTypes": ["g6.xlarge"], "kind": "self-managed"},
+        "neuron": {"instanceTypes": ["inf2.xlarge"]},
+    },
+    "autoscaling": {
+        "use": "karpenter",
+        "karpenter": {"controllerGroup": "web", "nodePools": {"general": {}, "gpu": {"families": ["g5g", "g6"]}}},
+    },
+}
+
+
+def test_it_is_declared_where_the_file_says_so() -> None:
+    release: Any = world(GPU).inputs(autoscaled.RELEASE, NAME)
+    assert (release["chart"], release["repositoryOpts"]) == (
+        NAME,
+        {"repo": "https://nvidia.github.io/k8s-device-plugin"},
+    )
+    assert release["values"]["tolerations"] == [{"operator": "Exists"}]
+    copied: Any = world(merged(GPU, {"charts": {"imageRegistries": {"nvcr.io": "r.example/n"}}}))
+    image = copied.inputs(autoscaled.RELEASE, NAME)["values"]["image"]
+    assert image == {"repository": "r.example/n/nvidia/k8s-device-plugin"}
+    for without in (False, None):
+        made = world(merged(GPU, {"gpuDevicePlugin": without}))
+        assert NAME not in {each.name for each in made.all(autoscaled.RELEASE)}
+    assert list_chart_hosts(plan({**GPU, "autoscaling": {}})) == ("nvidia.github.io", "public.ecr.aws")
+    assert NAME in list_releases(plan(GPU))
+    assert needs_api(plan({**GPU, "autoscaling": {}, "storageClass": False}))
+
+
+@pytest.mark.parametrize("family", ["AL2023", "AL2"])
+def test_it_runs_on_nodes_with_nvidia_gpus_of_both_architectures_and_on_no_other(family: str) -> None:
+    made = plan(merged(GPU, {"nodeGroups": {"own": {"amiFamily": family}}, "kubernetesVersion": "1.32"}))
+    (daemon,) = (each for each in list_planned_daemon_sets(made) if each.name == NAME)
+    groups = list_planned_groups(made, list_label_keys([daemon])).groups
+    cells = audit_daemon_sets([daemon], groups).rows[0].cells
+    found = {group.name: cell.outcome for group, cell in zip(groups, cells, strict=True)}
+    assert set(found.values()) == {DaemonSetOutcome.RUNS, DaemonSetOutcome.EXCLUDED}
+    assert {name for name, outcome in found.items() if outcome is DaemonSetOutcome.RUNS} == {
+        "gpu",
+        "own",
+        *(f"gpu-{arch}-{bought}" for arch in ("amd64", "arm64") for bought in ("on-demand", "spot")),
+    }
