@@ -124,9 +124,9 @@ def test_dpkg_s_record_of_one_package_is_kept(tmp_path: Path) -> None:
 
 def test_everything_is_compiled_and_has_one_time(packages: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SOURCE_DATE_EPOCH", "1700000000")
-    (packages / "program").mkdir()
+    image_packages.write_script(packages)
     image_packages.compile_all(packages)
-    script = packages / "program" / "bin" / "multiarch"
+    script = packages / "bin" / "multiarch"
     assert script.read_text().startswith("#!/usr/bin/env python3\n")
     assert script.stat().st_mode & 0o111
     assert list((packages / "boto3" / "__pycache__").iterdir())

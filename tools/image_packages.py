@@ -1,9 +1,10 @@
 """Fill the image, in the Containerfile: install packages for another architecture, compile the bytecode.
 
-``install LOCK FOLDER`` installs what a lock file lists, from wheels for $TARGETARCH and this Python's version, and
-removes what the program has no use for. ``compile FOLDER`` compiles all modules below FOLDER, writes the program's
-start script, and gives all files one time: $SOURCE_DATE_EPOCH, or 0. ``record PACKAGE STATUS FOLDER`` writes what
-dpkg's database STATUS says of PACKAGE to FOLDER/PACKAGE. It needs pip, and nothing else to be installed.
+``install LOCK FOLDER`` installs what a lock file lists, from wheels for $TARGETARCH and this Python's version, removes
+what the program has no use for, and compiles the rest. ``compile FOLDER`` writes the program's start script, and
+compiles all modules below FOLDER. ``record PACKAGE STATUS FOLDER`` writes what dpkg's database STATUS says of PACKAGE
+to FOLDER/PACKAGE. Each gives all files below FOLDER one time: $SOURCE_DATE_EPOCH, or 0. It needs pip, and nothing else
+to be installed.
 """
 
 from __future__ import annotations
@@ -78,20 +79,29 @@ def machine(library: Path) -> int:
     return int.from_bytes(library.read_bytes()[18:20], "little")
 
 
-def compile_all(folder: Path) -> None:
-    """Compile modules, write the start script, set times."""
-    script = folder / "program" / "bin" / "multiarch"
+def write_script(folder: Path) -> None:
+    """Write the program's start script."""
+    script = folder / "bin" / "multiarch"
     script.parent.mkdir(exist_ok=True)
     script.write_text(SCRIPT, encoding="utf-8")
     script.chmod(0o755)
+
+
+def compile_all(folder: Path) -> None:
+    """Compile modules, set times."""
     # Not by time: the files are never written again, and are not looked at.
     mode = PycInvalidationMode.UNCHECKED_HASH
     if not compileall.compile_dir(folder, quiet=1, maxlevels=50, invalidation_mode=mode):
         sys.exit("image_packages.py: a module can't be compiled")
+    set_times(folder)
+    print(f"{folder}: {size(folder) / 1e6:.1f} MB with bytecode")
+
+
+def set_times(folder: Path) -> None:
+    """Give a folder, and all below it, one time."""
     when = int(os.environ.get("SOURCE_DATE_EPOCH", "0"))
     for path in (folder, *folder.rglob("*")):
         os.utime(path, (when, when), follow_symlinks=False)
-    print(f"{folder}: {size(folder) / 1e6:.1f} MB with bytecode")
 
 
 def record(package: str, status: Path, folder: Path) -> None:
@@ -100,6 +110,7 @@ def record(package: str, status: Path, folder: Path) -> None:
     (found,) = (each for each in paragraphs if each.startswith(f"Package: {package}\n"))
     folder.mkdir()
     (folder / package).write_text(f"{found.rstrip()}\n", encoding="utf-8")
+    set_times(folder)
 
 
 def size(folder: Path) -> int:
@@ -112,7 +123,9 @@ def main() -> None:
     match sys.argv[1:]:
         case ["install", lock, folder]:
             install(Path(lock), Path(folder), os.environ["TARGETARCH"])
+            compile_all(Path(folder))
         case ["compile", folder]:
+            write_script(Path(folder))
             compile_all(Path(folder))
         case ["record", package, status, folder]:
             record(package, Path(status), Path(folder))

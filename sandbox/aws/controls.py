@@ -10,6 +10,7 @@ GET    /sandbox/kubernetes/CLUSTER/…  what such an API server answers (``clust
 PUT    /sandbox/faults            what goes wrong from now on, as JSON: quotas, failures, switches (``faults.py``)
 GET    /sandbox/faults            the same
 GET    /sandbox/calls             every AWS request so far, as [service, operation]
+GET    /sandbox/changes           how many requests so far may have changed something
 DELETE /sandbox/calls             forget them
 """
 
@@ -31,6 +32,8 @@ from sandbox.aws.ssm_commands import Target
 __all__ = ["PREFIX", "Controls"]
 
 _moto_call_action = BaseResponse.call_action
+_READS = ("Describe", "Get", "List", "Receive")
+"""How the names of operations begin that change nothing."""
 
 
 class Controls:
@@ -40,9 +43,12 @@ class Controls:
         """Set nothing, and record moto's requests."""
         self.ssm = SsmStandIn()
         self.calls: list[tuple[str, str]] = []
+        self.changes = 0
 
         def call_action(response: BaseResponse) -> TYPE_RESPONSE:
-            self.calls.append((response.boto3_service_name, response._get_action()))  # noqa: SLF001 (moto shows it nowhere else)
+            operation = response._get_action()  # noqa: SLF001 (moto shows it nowhere else)
+            self.calls.append((response.boto3_service_name, operation))
+            self.changes += not operation.startswith(_READS)
             return _moto_call_action(response)
 
         BaseResponse.call_action = call_action  # type: ignore[method-assign, assignment]
@@ -56,6 +62,7 @@ class Controls:
         faults.empty()
         cluster_api.API.empty()
         self.calls.clear()
+        self.changes += 1
 
     def answer(self, method: str, path: str, body: bytes) -> tuple[int, bytes]:
         """Answer a request of this module's interface."""
@@ -81,8 +88,8 @@ class Controls:
                 return 200, json.dumps(told).encode()
             case _, ["kubernetes", first, *rest]:
                 return cluster_api.API.answer(method, first, "/".join(rest), body)
-            case "GET", ["calls"]:
-                return 200, json.dumps(self.calls).encode()
+            case "GET", ["calls" | "changes" as which]:
+                return 200, json.dumps(self.calls if which == "calls" else self.changes).encode()
             case "DELETE", ["calls"]:
                 self.calls.clear()
             case _:

@@ -65,6 +65,10 @@ class Remote:
         rows = json.loads(self._request("GET", "calls"))
         return Counter(f"{service}:{operation}" for service, operation in rows)
 
+    def changes(self) -> int:
+        """Return how many requests may have changed something: it costs much less than a query of a service."""
+        return int(self._request("GET", "changes"))
+
     def forget_calls(self) -> None:
         """Count from zero."""
         self._request("DELETE", "calls")

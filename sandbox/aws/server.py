@@ -13,7 +13,7 @@ from io import BytesIO
 from typing import Any
 
 from moto import backends
-from moto.core import responses, utils
+from moto.core import responses, serialize, utils
 from moto.moto_server.werkzeug_app import DomainDispatcherApplication, MotoRequestHandler, create_backend_app
 from werkzeug.serving import BaseWSGIServer, make_server
 
@@ -22,6 +22,8 @@ from sandbox.aws import controls, ec2_fixes, eks, faults, fleets, images
 _SCOPE = re.compile(r"Credential=[^/]+/\d+/(?P<region>[a-z0-9-]+)/(?P<service>[a-z0-9-]+)/aws4_request")
 # ReceiveMessage may wait for seconds, and must not block other requests.
 _UNLOCKED = frozenset({"sqs"})
+_MISSING = object()
+_NAMES: dict[tuple[type, type, object, str], tuple[str, ...]] = {}
 
 
 class QuietHandler(MotoRequestHandler):
@@ -52,6 +54,8 @@ class SandboxApp:
         responses.method_names_from_class = functools.cache(  # type: ignore[attr-defined] # what it imports
             utils.method_names_from_class
         )
+        # And, for each value of an answer, for the names that an object may have it under.
+        serialize.AttributePicker.__call__ = _pick_value  # type: ignore[method-assign, assignment]
         self._moto = DomainDispatcherApplication(create_backend_app)
         self._lock = threading.Lock()
         self.controls = controls.Controls()
@@ -73,6 +77,22 @@ class SandboxApp:
             if scope is not None and scope["service"] in ("ec2", "ssm", "eks", "autoscaling"):
                 images.ensure_region(scope["region"])
             return list(self._moto(environ, start_response))
+
+
+def _pick_value(picker: serialize.AttributePicker, context: serialize.AttributePickerContext) -> Any:  # noqa: ANN401 (any value of an answer)
+    """Return the value that moto finds.
+
+    The names under which it looks depend on the object's class and the place in the API's model: they are found once.
+    """
+    which = (type(picker), type(context.obj), context.shape, context.key)
+    if which not in _NAMES:
+        _NAMES[which] = tuple(dict.fromkeys(picker.get_possible_keys(context)))
+    values = (utils.get_value(context.obj, name, _MISSING) for name in _NAMES[which])
+    value = next((each for each in values if each is not _MISSING), None)
+    path = f"{context.key_path}.{context.key}"
+    if path.endswith(tuple(picker.response_transformers)):
+        return next(change for end, change in picker.response_transformers.items() if path.endswith(end))(value)
+    return value
 
 
 def create_server(port: int = 0) -> BaseWSGIServer:

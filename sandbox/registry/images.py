@@ -85,10 +85,13 @@ class Repository:
         }
         return self.image(says, settings, {f"sha256:{hashlib.sha256(archive).hexdigest()}": layer})
 
-    def image(self, says: str, settings: Mapping[str, Any], layers: Mapping[str, Content]) -> Content:
-        """Add an image without a tag: its architecture, the config's ``config``, layers by their archives' digests."""
+    def image(self, says: str, settings: Mapping[str, Any], layers: Mapping[str, Content], **more: object) -> Content:
+        """Add an image without a tag: its architecture, the config's ``config``, layers by their archives' digests.
+
+        ``more`` are further fields of the config.
+        """
         rootfs = {"type": "layers", "diff_ids": list(layers)}
-        config = self.add(_CONFIG, {"architecture": says, "os": "linux", "config": settings, "rootfs": rootfs})
+        config = self.add(_CONFIG, {"architecture": says, "os": "linux", "config": settings, "rootfs": rootfs, **more})
         pointers = {"config": config.described(), "layers": [each.described() for each in layers.values()]}
         return self.add(_MANIFEST, {"schemaVersion": 2, "mediaType": _MANIFEST, **pointers})
 

@@ -70,7 +70,10 @@ def _make_repository(name: str, tag: str, layer_of: Callable[[Architecture], Lay
     for architecture in Architecture:
         layer = layer_of(architecture)
         content = made.add(LAYER, layer.file.read_bytes())
-        image = made.image(str(architecture), {"Env": _ENVIRONMENT, "Cmd": ["python3"]}, {layer.diff_id: content})
+        settings = {"Env": _ENVIRONMENT, "Cmd": ["python3"]}
+        # buildah keeps no step of a build whose base has no history.
+        history = [{"created_by": "Debian's packages"}]
+        image = made.image(str(architecture), settings, {layer.diff_id: content}, history=history)
         rows.append(image.described(platform={"architecture": str(architecture), "os": "linux"}))
     made.tags[tag] = made.add(INDEX, {"schemaVersion": 2, "mediaType": INDEX, "manifests": rows})
     return made

@@ -199,6 +199,8 @@ def clear(rig: Rig) -> None:
     rig.reset(keep_pools=True)
 
     def counted_out() -> bool:
+        if rig.kube.list(*NODE_CLAIMS):  # Karpenter was planning when the pods went
+            rig.reset(keep_pools=True)
         found = [item.get("status", {}).get("resources", {}) for item in rig.kube.list(*NODE_POOLS)]
         return all(resources.get("nodes", "0") == "0" for resources in found)
 

@@ -26,6 +26,8 @@ class Bridge:
         """Nothing runs yet; see :meth:`running`."""
         self._kube, self._aws, self._pause = kube, aws, pause
         self._known: dict[str, str] = {}  # instance id: name of its Node
+        self._controls = aws.controls
+        self._changes = -1
         self._lock = Lock()
         self._stop = Event()
         self._failure: BaseException | None = None
@@ -51,13 +53,21 @@ class Bridge:
     def step(self) -> None:
         """Bring Nodes and pods up to what EC2 and the scheduler say."""
         with self._lock:
-            instances = {row["InstanceId"]: row for row in self._aws.running_instances()}
-            # Those that leave come first: a new instance may have the address, and so the name, of an old one.
-            for identifier in sorted(self._known.keys() - instances.keys()):
-                self._leave(self._known.pop(identifier))
-            for identifier in sorted(instances.keys() - self._known.keys()):
-                self._join(instances[identifier])
+            # Requests that come after this number was read are looked at in the next step.
+            changes = self._controls.changes()
+            if changes != self._changes:
+                self._follow_instances()
+                self._changes = changes
             self._play_kubelet()
+
+    def _follow_instances(self) -> None:
+        """Let the Nodes of instances that are gone leave, and those of new ones join."""
+        instances = {row["InstanceId"]: row for row in self._aws.running_instances()}
+        # Those that leave come first: a new instance may have the address, and so the name, of an old one.
+        for identifier in sorted(self._known.keys() - instances.keys()):
+            self._leave(self._known.pop(identifier))
+        for identifier in sorted(instances.keys() - self._known.keys()):
+            self._join(instances[identifier])
 
     @contextlib.contextmanager
     def held(self) -> Iterator[None]:

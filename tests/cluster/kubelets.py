@@ -22,7 +22,7 @@ from sandbox.cluster.programs import ClusterError
 from tests.cluster.nodes import Joining, node
 from tests.cluster.threads import in_thread
 
-PAUSE_SECONDS = 0.05
+PAUSE_SECONDS = 0.1
 _EC2_ARCHITECTURE = {"amd64": "x86_64", "arm64": "arm64"}
 
 

@@ -181,6 +181,8 @@ class Rig:
                 self._delete_all(NODE_POOLS)
                 self._delete_all(NODE_CLASSES)
             self._empty(timeout, kept)
+            # The API server reads all events of a cluster whenever some of them are listed.
+            self.kube.request("DELETE", "/api/v1/namespaces/default/events")
 
     def _empty(self, timeout: float, kept: Collection[tuple[str, str]]) -> None:
         kinds = (NODE_CLAIMS, ("v1", "Node"), NODE_POOLS, NODE_CLASSES, ("v1", "Pod"))

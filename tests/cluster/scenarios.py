@@ -1,8 +1,9 @@
 """Generated scenarios, the same in every run: kinds of NodePools from stack words, each with hands of workloads.
 
 The workloads are dealt like cards: a shuffled deck of all kinds, again and again until every hand is full, so each
-kind comes up in several scenarios among others, and meets other pools each time. In a scenario the pods of two
-workloads never have one size: Karpenter takes those in an order of its own.
+kind comes up among others. Played is the first hand of each kind of pools, and of the others what has a kind of
+workload that none of those has: a scenario takes seconds of processor time. In a scenario the pods of two workloads
+never have one size: Karpenter takes those in an order of its own.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from tests.cluster.scenario_pods import TRAITS, Ask, Trait
 
 SEED = 4
 HANDS = 2
-"""Scenarios of each kind of pools."""
+"""Scenarios that are dealt for each kind of pools."""
 LARGEST_HAND = 5
 _SIZES = range(150, 3600, 23)
 """Millicores: the largest fits an empty node of four vCPUs, DaemonSets or not."""
@@ -119,17 +120,19 @@ def scenarios() -> list[Scenario]:
     """All scenarios, those of one kind of pools together."""
     chance = Random(SEED)  # noqa: S311 (the same in every run is what is wanted)
     deck: list[Trait] = []
-    made = []
-    for pools in POOLS:
-        for number in range(1, HANDS + 1):
-            hand = list(_deal(deck, pools, chance))
-            name = f"{pools.name} {number}: {' + '.join(trait for trait, _ in hand)}"
+    hands = [(number, pools, list(_deal(deck, pools, chance))) for pools in POOLS for number in range(1, HANDS + 1)]
+    made, met = [], set[str]()
+    for number, pools, hand in sorted(hands, key=lambda each: each[0]):
+        traits = [trait for trait, _ in hand]
+        if number == 1 or not met.issuperset(traits):
+            name = f"{pools.name} {number}: {' + '.join(traits)}"
             made.append(Scenario(name, pools, tuple(each for _, manifests in hand for each in manifests)))
+            met.update(traits)
+    both = next(pools for pools in POOLS if pools.both)
     made += [
-        Scenario(f"{pools.name}: {trait.name}", pools, tuple(trait.make(Ask("w0", 700, 512))))
-        for pools in POOLS
+        Scenario(f"{both.name}: {trait.name}", both, tuple(trait.make(Ask("w0", 700, 512))))
         for trait in TRAITS
-        if pools.both and trait.splits
+        if trait.splits
     ]
     made += [_again(next(each for each in POOLS if each.name == name)) for name in _ONCE_DIFFERENT]
     return sorted(made, key=lambda each: POOLS.index(each.pools))

@@ -128,13 +128,12 @@ def test_a_known_disagreement_is_what_the_documents_say(
 
 
 @pytest.mark.parametrize("pools", [XLARGE], indirect=True, ids=["xlarge"], scope="module")
-@pytest.mark.parametrize("key", ["karpenter.sh/nodepool", "karpenter.k8s.aws/ec2nodeclass"])
-def test_neither_takes_pods_with_topology_keys_that_karpenter_does_not_know(
-    session_rig: Rig, pools: Pools, key: str
-) -> None:
-    scenario = Scenario("", pools, tuple(_spread_over(Ask("w0", 700, 512), key)))
+def test_neither_takes_pods_with_topology_keys_that_karpenter_does_not_know(session_rig: Rig, pools: Pools) -> None:
+    first = _spread_over(Ask("w0", 700, 512), "karpenter.sh/nodepool")
+    second = _spread_over(Ask("w1", 800, 512), "karpenter.k8s.aws/ec2nodeclass")
+    scenario = Scenario("", pools, (*first, *second))
     expected = agreement.simulated(scenario)
-    assert dict(expected.got) == {"w0": {agreement.NOWHERE: 2}}
+    assert dict(expected.got) == {"w0": {agreement.NOWHERE: 2}, "w1": {agreement.NOWHERE: 2}}
     assert dict(_real(session_rig, scenario, expected).got) == dict(expected.got)
 
 
@@ -151,14 +150,15 @@ def _real(rig: Rig, scenario: Scenario, expected: agreement.Simulated) -> agreem
 
 
 def test_the_scenarios_are_the_same_in_every_run() -> None:
-    assert len(SCENARIOS) >= 30
+    assert len(SCENARIOS) >= 24
     assert [(each.name, each.manifests) for each in scenarios()] == [(each.name, each.manifests) for each in SCENARIOS]
     assert {each.pools.name for each in SCENARIOS} == {each.name for each in POOLS}
 
 
-def test_every_kind_of_workload_meets_several_kinds_of_pools() -> None:
-    met = Counter(trait for each in SCENARIOS for trait in set(each.name.partition(": ")[2].split(" + ")))
-    assert {trait.name for trait in TRAITS if met[trait.name] < 2} == set()
+def test_every_kind_of_workload_comes_up() -> None:
+    assert {trait for each in SCENARIOS for trait in each.name.partition(": ")[2].split(" + ")} == {
+        trait.name for trait in TRAITS
+    }
 
 
 def test_the_scenarios_lead_everywhere() -> None:

@@ -19,8 +19,8 @@ from tests.cluster.failure_run import Run
 from tests.cluster.failure_stacks import STACKS, FailingStack
 from tests.cluster.failure_workloads import TRAITS, Ask
 
-SEED, COUNT = 1, 76
-LEAST = 60
+SEED, COUNT = 1, 40
+LEAST = 30
 """So many of the cases agree; in the others kube-scheduler has a choice, see docs/explanation/capacity.md."""
 LEAST_FROM_MANIFESTS = 0.6
 """This share of the cases in which kube-scheduler places all pods by itself agrees after the failure."""

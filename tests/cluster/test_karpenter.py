@@ -37,7 +37,7 @@ def placed(result: Result) -> dict[str, Placement]:
     return {name: where for name, where in result.items() if isinstance(where, Placement)}
 
 
-def test_a_tolerating_pod_gets_arm64_spot_and_runs_there(rig: Rig) -> None:
+def test_a_tolerating_pod_gets_arm64_spot_by_user_data_with_the_pools_taints_and_runs_there(rig: Rig) -> None:
     rig.apply(three_pools(rig))
     where = placed(rig.run_pods([pod("web", tolerates_arm64=True)]))["web"]
     assert (where.pool, where.architecture, where.capacity_type) == ("arm-spot", "arm64", "spot")
@@ -47,6 +47,14 @@ def test_a_tolerating_pod_gets_arm64_spot_and_runs_there(rig: Rig) -> None:
     assert found["metadata"]["labels"]["karpenter.sh/nodepool"] == "arm-spot"
     assert {"key": "karpenter.sh/unregistered", "effect": "NoExecute"} not in found["spec"]["taints"]
     assert ARM64_TAINT in found["spec"]["taints"]
+
+    starts = [_read_start(each) for each in _launch_data(rig)]
+    # Karpenter also makes templates for no pool, to check its permissions.
+    registered = {each.labels.get("karpenter.sh/nodepool"): each for each in map(registration, starts)}
+    assert {start.cluster for start in starts} == {rig.aws.cluster}
+    assert {start.ignored for start in starts} == {()}
+    taints = ["arch=arm64:NoSchedule", "karpenter.sh/unregistered:NoExecute"]
+    assert list(map(str, registered["arm-spot"].taints)) == taints
 
 
 def test_a_spot_interruption_warning_replaces_the_instance(rig: Rig) -> None:
@@ -97,17 +105,6 @@ def test_instances_of_a_managed_group_join_with_its_labels_and_taints_and_leave_
     assert (where.pool, where.claim, where.instance_type) == ("", "", "m7g.large")
     eks.delete_nodegroup(clusterName=cluster, nodegroupName="system")
     wait_for(lambda: not rig.nodes(), "the node to go", timeout=30)
-
-
-def test_karpenters_user_data_registers_nodes_with_the_pools_labels_and_taints(rig: Rig) -> None:
-    rig.apply(three_pools(rig))
-    placed(rig.run_pods([pod("web", tolerates_arm64=True)]))
-    starts = [_read_start(each) for each in _launch_data(rig)]
-    # Karpenter also makes templates for no pool, to check its permissions.
-    found = {each.labels.get("karpenter.sh/nodepool"): each for each in map(registration, starts)}
-    assert {start.cluster for start in starts} == {rig.aws.cluster}
-    assert {start.ignored for start in starts} == {()}
-    assert list(map(str, found["arm-spot"].taints)) == ["arch=arm64:NoSchedule", "karpenter.sh/unregistered:NoExecute"]
 
 
 def test_without_iam_nodes_get_the_stacks_instance_profile_also_where_karpenter_made_one_before(rig: Rig) -> None:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-
-import pytest
+from collections.abc import Mapping
+from typing import Any
 
 from multiarch.nodes.model import CapacityType
 from multiarch.prices.model import RegionPrices
@@ -12,38 +12,29 @@ from multiarch.scheduling.pods import read_pods
 from multiarch.simulate.context import SimulationContext
 from multiarch.simulate.simulation import simulate_nodes
 from sandbox.cluster.kube import Object
+from sandbox.cluster.programs import wait_for
 from tests.cluster import agreement
 from tests.cluster.aws import REGION, ZONES
 from tests.cluster.karpenter_prices import prices
-from tests.cluster.placements import Placement
-from tests.cluster.rig import Rig
-from tests.cluster.scenario_pods import HOST, TOLERANT, ZONE, Ask
+from tests.cluster.placements import incomplete
+from tests.cluster.rig import NODE_CLAIMS, Rig
+from tests.cluster.scenario_pods import CAPACITY, HOST, TOLERANT, TYPE, ZONE, Ask
 from tests.cluster.scenarios import Pools
+from tests.cluster.shortages import TIER
 
-ON_DEMAND = {"order": ["arm64-on-demand", "amd64-on-demand"]}
-ONE_ZONE = Pools("spot-in-one-zone", {"general": {"families": ["c7gd"], "architectures": ["arm64"]}})
-POOLS = (
-    Pools("everything", {"general": {}}, ON_DEMAND),
+ON_DEMAND = {"capacityTypes": ["on-demand"]}
+BOTH = {"multiArchitecture": True, "arm64Taint": False}
+ONE_ZONE = "spot-in-one-zone"
+WORDS: Mapping[str, Mapping[str, Any]] = {
+    "everything": ON_DEMAND,
     # An m6a costs less than a c7a with half of its memory.
-    Pools(
-        "two-generations",
-        {"general": {"architectures": ["amd64"], "families": ["c7a", "m6a", "r6a"]}},
-        {"order": ["amd64-on-demand"]},
-    ),
-    Pools("one-for-both", {"general": {"multiArchitecture": True, "arm64Taint": False}}, ON_DEMAND),
-    Pools("spot", {"general": {"families": ["c7g", "c7gd", "c8g", "r7g", "r8g", "c7a", "c7i", "r7a", "r7i"]}}),
-    Pools(
-        "spot-of-both",
-        {
-            "general": {
-                "multiArchitecture": True,
-                "arm64Taint": False,
-                "families": ["c7g", "c8g", "r7g", "r8g", "c7i", "r7i", "r7a"],
-            }
-        },
-    ),
-    ONE_ZONE,
-)
+    "two-generations": {**ON_DEMAND, "architectures": ["amd64"], "families": ["c7a", "m6a", "r6a"]},
+    "one-for-both": {**ON_DEMAND, **BOTH},
+    "spot-of-each": {"families": ["c7g", "c7gd", "c8g", "r7g", "r8g", "c7a", "c7i", "r7a", "r7i"]},
+    "spot-of-both": {**BOTH, "families": ["c7g", "c8g", "r7g", "r8g", "c7i", "r7i", "r7a"]},
+    ONE_ZONE: {"families": ["c7gd"], "architectures": ["arm64"]},
+}
+POOLS = Pools("prices", {name: {**words, "labels": {TIER: name}} for name, words in WORDS.items()})
 SIZES = (
     (300, 400), (1500, 1024), (1510, 3600), (1700, 9000), (3500, 4000), (3600, 20_000), (7000, 6000), (12_000, 50_000),
 )  # fmt: skip
@@ -57,21 +48,21 @@ Bought = Counter[tuple[str, str, str]]
 
 
 def _pods() -> list[Object]:
-    """One of each size anywhere, and two that need a zone."""
+    """For each of :data:`WORDS` one pod of each size anywhere, and two that need a zone."""
     terms = [{"topologyKey": HOST, "labelSelector": {}}]
     apart = {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": terms}}
-    made = [
-        pod
-        for number, (cpu, memory) in enumerate(SIZES)
-        for pod in Ask(f"w{number}", cpu, memory).pods(**TOLERANT, affinity=apart)
-    ]
-    for zone in (ZONES[0], ZONES[2]):
-        made += Ask(f"in-{zone}", 1520, 3700).pods(**TOLERANT, affinity=apart, nodeSelector={ZONE: zone})
+    made = []
+    for name in WORDS:
+        for number, (cpu, memory) in enumerate(SIZES):
+            made += Ask(f"{name}-{number}", cpu, memory).pods(**TOLERANT, affinity=apart, nodeSelector={TIER: name})
+        for zone in (ZONES[0], ZONES[2]):
+            selector = {TIER: name, ZONE: zone}
+            made += Ask(f"{name}-in-{zone}", 1520, 3700).pods(**TOLERANT, affinity=apart, nodeSelector=selector)
     return made
 
 
-def _simulated(pools: Pools, known: RegionPrices | None) -> Bought:
-    made, context = agreement.plan_of(pools), SimulationContext(ZONES, region=REGION, prices=known)
+def _simulated(known: RegionPrices | None) -> Bought:
+    made, context = agreement.plan_of(POOLS), SimulationContext(ZONES, region=REGION, prices=known)
     settled = simulate_nodes(made.autoscaling, (), context, read_pods(_pods()))
     assert not settled.unplaced
     spot = CapacityType.SPOT
@@ -80,27 +71,41 @@ def _simulated(pools: Pools, known: RegionPrices | None) -> Bought:
     )
 
 
-@pytest.mark.parametrize("pools", POOLS, ids=lambda pools: str(pools.name))
-def test_the_simulator_names_the_types_that_karpenter_buys(rig: Rig, pools: Pools) -> None:
-    expected = _simulated(pools, prices(REGION, ZONES))
-    agreement.apply(rig, pools)
-    got = rig.run_pods(_pods(), bound=False)
-    assert expected == Counter(
-        (place.pool, place.instance_type, place.zone if place.capacity_type == "spot" else "")
-        for place in got.values()
-        if isinstance(place, Placement)
+def _bought(rig: Rig, count: int) -> Bought | None:
+    """The nodes that Karpenter has launched, once there are so many: each pod needs its own."""
+    rig.check()
+    claims = {item["metadata"]["name"]: item for item in rig.kube.list(*NODE_CLAIMS)}
+    if len(claims) < count or incomplete(claims):
+        return None
+    labels = [item["metadata"]["labels"] for item in claims.values()]
+    return Counter(
+        (each["karpenter.sh/nodepool"], each[TYPE], each[ZONE] if each[CAPACITY] == "spot" else "") for each in labels
     )
 
 
+def test_the_simulator_names_the_types_that_karpenter_buys(rig: Rig) -> None:
+    agreement.apply(rig, POOLS)
+    pods = _pods()
+    for each in pods:
+        rig.kube.create(each)
+    got = wait_for(lambda: _bought(rig, len(pods)), "a node for each pod", timeout=180, pause=0.5)
+    assert got == _simulated(prices(REGION, ZONES))
+
+
 def test_prices_decide() -> None:
-    assert any(_simulated(pools, None) != _simulated(pools, prices(REGION, ZONES)) for pools in POOLS)
+    found, without = _simulated(prices(REGION, ZONES)), _simulated(None)
+    assert all(_of(found, name) != _of(without, name) for name in ("two-generations", "spot-of-each"))
 
 
 def test_where_no_type_is_sold_as_spot_on_demand_is_bought() -> None:
-    found = _simulated(ONE_ZONE, prices(REGION, ZONES))
-    on_demand = {key: count for key, count in found.items() if key[0] == "general-arm64-on-demand"}
-    assert sum(on_demand.values()) == 1
-    assert {zone for pool, _, zone in found if pool == "general-arm64-spot"} == {ZONES[2]}
+    found = _of(_simulated(prices(REGION, ZONES)), ONE_ZONE)
+    assert sum(count for (pool, _, _), count in found.items() if pool == f"{ONE_ZONE}-arm64-on-demand") == 1
+    assert {zone for pool, _, zone in found if pool == f"{ONE_ZONE}-arm64-spot"} == {ZONES[2]}
+
+
+def _of(bought: Bought, name: str) -> Bought:
+    """Those of the NodePools that one of :data:`WORDS` is about."""
+    return Counter({key: count for key, count in bought.items() if key[0].startswith(f"{name}-")})
 
 
 def test_the_prices_are_those_of_the_region() -> None:

@@ -7,16 +7,24 @@ import pytest
 from sandbox.cluster import cluster
 from sandbox.cluster.cluster import Nodes
 from tests.cluster.conftest import run
+from tests.real_nodes.left import left_of, read_settings
 
 __all__ = ["run"]
 
 
 @pytest.fixture(scope="package")
 def real_nodes() -> Iterator[Nodes]:
-    """A control plane of its own, and a containerd of each architecture; :func:`ready_nodes` starts kubelets."""
+    """A control plane of its own, and a containerd of each architecture; :func:`ready_nodes` starts kubelets.
+
+    It goes without a trace.
+    """
+    before = read_settings()
     with cluster.complete() as nodes:
         assert not nodes.missing, nodes.missing
         yield nodes
+    assert left_of(nodes.hosts.parent) == []
+    after = read_settings()
+    assert None in (before, after) or before == after
 
 
 @pytest.fixture

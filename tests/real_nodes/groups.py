@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
+from multiarch.facts.architectures import Architecture
 from multiarch.nodes.model import NodeGroupPlan
 from multiarch.nodes.user_data import render_user_data
 from multiarch.stack.load import load_file
@@ -37,9 +38,12 @@ def user_data(group: NodeGroupPlan) -> str:
     return render_user_data(group, CLUSTER)
 
 
-def restart(nodes: Nodes, group: NodeGroupPlan, text: str) -> Node:
-    """Start the kubelet of the group's architecture as this user data says, with a Node that did not exist before."""
-    node, start = nodes.by_architecture[group.architecture], group_start(group, text, CLUSTER)
+def restart(nodes: Nodes, group: NodeGroupPlan, text: str, architecture: Architecture | None = None) -> Node:
+    """Start the kubelet of the group's architecture, or of another one, as this user data says.
+
+    Its Node did not exist before.
+    """
+    node, start = nodes.by_architecture[architecture or group.architecture], group_start(group, text, CLUSTER)
     node.stop_kubelet()
     node.start_kubelet(start.flags, start.config)
     return node

@@ -25,9 +25,9 @@ from multiarch.facts.architectures import Architecture
 from sandbox.cluster.cluster import Nodes
 from sandbox.cluster.programs import wait_for
 from sandbox.registry import server as mirror
-from sandbox.webhook_image import base
 from sandbox.webhook_image.buildah import Buildah
 from tests.ci import buildkit, gitlab
+from tests.real_nodes import small
 from tests.real_nodes.pods import SPACE, namespace, pod, printed, until
 from tests.registry import server
 from tests.registry.server import ACCOUNT, Auth
@@ -35,12 +35,12 @@ from tools import build
 
 MACHINES = {Architecture.AMD64: "x86_64", Architecture.ARM64: "aarch64"}
 DOCKERFILE = f"""\
-FROM docker.io/{base.NAME}:{base.TAG}
+FROM docker.io/{small.NAME}:{small.TAG}
 ARG FAIL_ON=nothing
 RUN test "$(uname -m)" != "$FAIL_ON" && uname -m >/built-on
 ARG SECONDS=0
-RUN sleep $SECONDS
-ENTRYPOINT ["/bin/sh", "-c", "echo built on $(cat /built-on), runs on $(uname -m); exec sleep 600"]
+RUN /bin/sleep $SECONDS
+ENTRYPOINT ["/bin/sh", "-c", "echo built on $(/bin/cat /built-on), runs on $(uname -m); exec /bin/sleep 600"]
 """
 CI = """\
 include:
@@ -102,7 +102,7 @@ def site(real_nodes: Nodes, tmp_path_factory: pytest.TempPathFactory) -> Iterato
     assert not real_nodes.missing
     folder = tmp_path_factory.mktemp("image")
     with ExitStack() as stack:
-        served = {base.NAME: base.repository(), buildkit.SCANNER: buildkit.scanner()}
+        served = {small.NAME: small.repository(), buildkit.SCANNER: buildkit.scanner()}
         url = stack.enter_context(mirror.running(served))
         registry = stack.enter_context(server.running(auth=Auth.BASIC, storage=folder / "registry"))
         host = url.partition("://")[2]

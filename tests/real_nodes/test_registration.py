@@ -1,4 +1,8 @@
-"""A real kubelet of the group's architecture registers with what the stack's plan says, started by its user data."""
+"""A real kubelet registers with what the stack's plan says, started by a group's user data.
+
+All are kubelets for amd64: under the emulator each needs seconds of processor time to start. With user data of
+checkout-dev the arm64 one starts in ``test_placement.py`` and ``test_lifecycle.py``.
+"""
 
 from __future__ import annotations
 
@@ -22,8 +26,8 @@ OWN_LABELS = {f"{domain}kubernetes.io/{name}" for domain in ("", "beta.") for na
 
 
 def registered(nodes: Nodes, group: NodeGroupPlan, text: str) -> Object:
-    """The Node that a kubelet of the group's architecture registers with this user data."""
-    node = restart(nodes, group, text)
+    """The Node that a kubelet registers with this user data."""
+    node = restart(nodes, group, text, Architecture.AMD64)
     try:
         return node.registered()
     finally:
@@ -49,7 +53,6 @@ def test_the_nodes_of_a_group_register_as_planned(real_nodes: Nodes, stack: str,
     group = GROUPS[stack, name]
     node = registered(real_nodes, group, user_data(group))
     assert registration_of(node) == expected(group)
-    assert node["status"]["nodeInfo"]["architecture"] == str(group.architecture)
     for resource, kept in kept_by(group).items():
         had, gives = (node["status"][each][resource] for each in ("capacity", "allocatable"))
         assert parse_quantity(had) - parse_quantity(gives) == kept

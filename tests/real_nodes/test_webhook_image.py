@@ -38,9 +38,9 @@ def layout() -> Path:
 
 
 @pytest.fixture(scope="module")
-def pushed(layout: Path) -> Iterator[str]:
-    """The image in a real registry, pushed as a user would."""
-    with server.running() as registry:
+def pushed(layout: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The image in a real registry, pushed as a user would; in memory, large layers cost it seconds."""
+    with server.running(storage=tmp_path_factory.mktemp("registry")) as registry:
         reference = f"{registry.host}/{NAME}:{image.TAG}"
         command = [build.ensure("crane"), "push", "--insecure", layout, reference]
         subprocess.run([str(word) for word in command], check=True, capture_output=True, text=True)
@@ -142,6 +142,7 @@ def container(layout: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterato
     for layer in manifest["layers"]:
         archive = layout / "blobs" / layer["digest"].replace(":", "/")
         subprocess.run(["tar", "--extract", "--gzip", "--file", archive, "--directory", root], check=True)
+    (root / "work").mkdir(exist_ok=True)  # buildah leaves that to the runtime where it keeps steps
     shutil.copytree(ROOT / "config", work / "config")
     shutil.copy(ROOT / "Pulumi.yaml", work)
     for words in ("init -q -b main", "add .", "-c user.name=t -c user.email=t@example.com commit -qm first"):

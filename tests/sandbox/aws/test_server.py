@@ -8,7 +8,18 @@ import urllib.parse
 
 import pytest
 
+from sandbox.aws.remote import Remote
 from tests.sandbox.served import Served, address, serving
+
+
+def test_changes_are_counted_and_reads_are_not(aws: Served) -> None:
+    ec2, remote = aws.client("ec2"), Remote(aws.endpoint)
+    before = remote.changes()
+    ec2.describe_instances()
+    assert remote.changes() == before
+    (made,) = ec2.run_instances(ImageId=aws.image(), MinCount=1, MaxCount=1)["Instances"]
+    ec2.terminate_instances(InstanceIds=[made["InstanceId"]])
+    assert remote.changes() == before + 2
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
