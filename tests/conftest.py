@@ -15,6 +15,7 @@ import botocore.loaders
 import hypothesis
 import pytest
 
+from sandbox import botocore_files
 from tests import lanes, patches
 
 _WATCH = lanes.Watch()
@@ -49,6 +50,7 @@ def pytest_configure(config: pytest.Config) -> None:
     os.environ.pop("COLUMNS", None)
     # Programs in Go that tests start, too, look for garbage less often.
     os.environ.setdefault("GOGC", "400")
+    botocore_files.parse_once()
     # By default Python looks for garbage some thousand times in a run, for a seventh of its time.
     gc.set_threshold(100_000)
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
