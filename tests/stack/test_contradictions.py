@@ -294,6 +294,15 @@ CASES: list[tuple[str, dict[str, Any], str, str, Severity]] = [
      ERROR),
     ("service-account-twice", service_accounts(orders={}, more={"name": "orders"}), "iam.serviceAccounts.orders",
      "shop/orders has the role of iam.serviceAccounts.more already", ERROR),
+    ("service-account-twice", merged(service_accounts(karpenter={"namespace": "kube-system"}), reserved(POOL)),
+     "iam.serviceAccounts.karpenter", "kube-system/karpenter has the role of karpenter already", ERROR),
+    ("service-account-twice", service_accounts(dns={"namespace": "kube-system", "name": "ebs-csi-controller-sa"}),
+     "iam.serviceAccounts.dns", "has the role of the add-on aws-ebs-csi-driver already", ERROR),
+    ("fargate-pod-identity", {"fargateProfiles": {"all": {"selectors": [{"namespace": "kube-*"}]}}},
+     "fargateProfiles.all.selectors[0]", "pods of kube-system/ebs-csi-controller-sa get no IAM role", WARNING),
+    ("fargate-pod-identity", service_accounts(orders={}) | {"fargateProfiles": {"all": {"selectors": [
+        {"namespace": "jobs"}, {"namespace": "shop"}]}}},
+     "fargateProfiles.all.selectors[1]", "pods of shop/orders get no IAM role", WARNING),
     ("service-account-without-policies", service_accounts(orders={"policies": []}), "iam.serviceAccounts.orders",
      "no policy", WARNING),
     ("service-account-without-role",
@@ -308,6 +317,12 @@ CASES: list[tuple[str, dict[str, Any], str, str, Severity]] = [
     ("subnet-id", {"network": {"vpcId": "vpc-0123456789abcdef0", "privateSubnetIds": ["a", "b"]}},
      "network.privateSubnetIds[0]", "subnet-0123456789abcdef0", ERROR),
     ("not-drained", web(kind="self-managed"), "nodeGroups.web", "the first run can't install", WARNING),
+    ("not-drained", merged(web(kind="self-managed"), {
+        "network": {"nat": "none", "endpoints": [
+            "ec2", "ec2messages", "ecr", "eks", "eks-auth", "logs", "s3", "ssm", "ssmmessages", "sts"]},
+        "apiEndpoint": {"public": True, "publicCidrs": ["198.18.0.0/24"]},
+        "registryMirrors": {"public.ecr.aws": ["https://mirror.example.com"]}}),
+     "nodeGroups.web", "the VPC has no internet access", WARNING),
     ("not-drained", web(kind="self-managed") | {"nodeTerminationHandler": False}, "nodeTerminationHandler", "is off",
      WARNING),
     ("termination-handler", {"nodeTerminationHandler": True}, "nodeTerminationHandler", "no self-managed group", ERROR),
