@@ -37,6 +37,9 @@ class Fargate(Child):
         trust = policies.assumed_by_fargate(self.account, self.naming.cluster)
         role = roles.declare_role(self, "fargate", f"Fargate pods of {self.naming.cluster}", trust)
         attached = roles.attach_managed(self, _POLICY, role, _POLICY)
+        if repositories := self.naming.iam.pull_through_repositories:
+            document = policies.create_repositories(self.account, repositories, policies.IMPORT)
+            attached += roles.give_inline(self, "fargate-pull-through", role, document, "pull-through")
         for key, profile in sorted(profiles.items()):
             eks.FargateProfile(
                 key,
