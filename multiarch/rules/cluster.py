@@ -148,6 +148,8 @@ CLUSTER = (
             "Write policies or statements."),
     error("service-account-without-role", "a role in `iam.serviceAccounts` without the Pod Identity agent, which gives "
           "it to pods", "Leave addons.podIdentityAgent on, or write credentials: irsa."),
+    error("service-account-existing-role", "policies or statements in `iam.serviceAccounts` beside an existing role in "
+          "`iam.roles`, which would not get them", "Remove them, and give the role its policies where it is made."),
     warning("fargate-pod-identity", "a Fargate profile for a whole namespace with pods whose IAM role comes from the "
             "Pod Identity agent, which is a DaemonSet: Fargate has none",
             "Write labels for the selector, or credentials: irsa."),

@@ -38,6 +38,9 @@ def plan_service_accounts(
         taken[who] = ".".join(path)
         if not (made.policies or made.policy or made.name in spec.iam.roles):
             report("service-account-without-policies", path, "the role has no policy: its pods may do nothing in AWS.")
+        if made.name in spec.iam.roles and (made.policies or made.policy):
+            message = f"iam.roles.{made.name} is a role that exists, to which the stack attaches no policies."
+            report("service-account-existing-role", path, message)
         if irsa and spec.cluster is not None:
             message = "the OIDC provider of a cluster that the stack does not manage is not known here."
             report("irsa-existing-cluster", (*path, "credentials"), message)

@@ -298,6 +298,9 @@ CASES: list[tuple[str, dict[str, Any], str, str, Severity]] = [
      "iam.serviceAccounts.karpenter", "kube-system/karpenter has the role of karpenter already", ERROR),
     ("service-account-twice", service_accounts(dns={"namespace": "kube-system", "name": "ebs-csi-controller-sa"}),
      "iam.serviceAccounts.dns", "has the role of the add-on aws-ebs-csi-driver already", ERROR),
+    ("service-account-existing-role",
+     merged(service_accounts(orders={}), {"iam": {"roles": {"orders-pods": "arn:aws:iam::111122223333:role/orders"}}}),
+     "iam.serviceAccounts.orders", "iam.roles.orders-pods is a role that exists", ERROR),
     ("fargate-pod-identity", {"fargateProfiles": {"all": {"selectors": [{"namespace": "kube-*"}]}}},
      "fargateProfiles.all.selectors[0]", "pods of kube-system/ebs-csi-controller-sa get no IAM role", WARNING),
     ("fargate-pod-identity", service_accounts(orders={}) | {"fargateProfiles": {"all": {"selectors": [
