@@ -150,6 +150,8 @@ CLUSTER = (
           "it to pods", "Leave addons.podIdentityAgent on, or write credentials: irsa."),
     error("service-account-existing-role", "policies or statements in `iam.serviceAccounts` beside an existing role in "
           "`iam.roles`, which would not get them", "Remove them, and give the role its policies where it is made."),
+    error("workload-name", "a namespace, service account or Fargate profile with a name that EKS or Kubernetes rejects",
+          "Correct the name."),
     warning("fargate-pod-identity", "a Fargate profile for a whole namespace with pods whose IAM role comes from the "
             "Pod Identity agent, which is a DaemonSet: Fargate has none",
             "Write labels for the selector, or credentials: irsa."),

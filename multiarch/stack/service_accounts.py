@@ -7,6 +7,7 @@ from fnmatch import fnmatchcase
 
 from multiarch.autoscaling.iam import format_policy
 from multiarch.facts.admission import INSTALLATION_NAME as WEBHOOK
+from multiarch.facts.limits import NameKind, check_name
 from multiarch.facts.rebalance import LEASE as REBALANCE
 from multiarch.facts.rebalance import PLACEHOLDER_NAMESPACE
 from multiarch.nodes.report import ProblemReport
@@ -30,6 +31,9 @@ def plan_service_accounts(
     planned = []
     for key, settings in sorted(spec.iam.service_accounts.items()):
         path, who = ("iam", "serviceAccounts", key), (settings.namespace, settings.name or key)
+        for kind, text in ((NameKind.NAMESPACE, who[0]), (NameKind.SERVICE_ACCOUNT, who[1])):
+            if fault := check_name(kind, text):
+                report("workload-name", path, f"{fault}.")
         irsa, policy = settings.credentials == "irsa", write_policy(settings.statements)
         made = PodRolePlan(f"{key}-pods", *who, tuple(settings.policies), policy, irsa)
         planned.append(made)
@@ -66,14 +70,18 @@ def list_others(
 
 
 def check_fargate(spec: StackSpec, by_agent: Iterable[Account], report: ProblemReport) -> None:
-    """Report selectors of whole namespaces with service accounts that get their role from the Pod Identity agent.
+    """Report names that EKS rejects, and selectors of whole namespaces with service accounts that need the agent.
 
     Which pods a selector with labels matches is not known here.
     Source: EKS user guide, "Learn how EKS Pod Identity grants pods access to AWS services", restrictions.
     """
     accounts = sorted(set(by_agent))
     for key, profile in spec.fargate_profiles.items():
+        if fault := check_name(NameKind.FARGATE_PROFILE, key):
+            report("workload-name", ("fargateProfiles", key), f"{fault}.")
         for index, each in enumerate(profile.selectors):
+            if fault := check_name(NameKind.FARGATE_NAMESPACE, each.namespace):
+                report("workload-name", ("fargateProfiles", key, "selectors", index, "namespace"), f"{fault}.")
             names = [f"{space}/{name}" for space, name in accounts if fnmatchcase(space, each.namespace)]
             if names and not each.labels:
                 message = f"on Fargate, pods of {', '.join(names)} get no IAM role: it has no Pod Identity agent."
