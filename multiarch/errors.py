@@ -7,9 +7,10 @@ Errors carry fields; the CLI decides how they look and which exit code they get
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import TypeVar
 
+from multiarch.frozen import dataclass
 from multiarch.rules import RULES, Severity
 
 __all__ = [

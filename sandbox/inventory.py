@@ -7,11 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
-import boto3
 import jmespath
-from botocore.config import Config
 from botocore.exceptions import BotoCoreError, ClientError
 
 from multiarch.errors import OutsideError, UnknownFactError
@@ -140,19 +139,26 @@ class Aws:
         """``url`` is the AWS server's; sends no request yet."""
         self.region = region
         self.url = url
-        self._session = boto3.session.Session(
-            aws_access_key_id="sandbox",
-            aws_secret_access_key="sandbox",  # noqa: S106 (opens nothing: moto takes any)
-            region_name=region,
-        )
         self._clients: dict[str, Any] = {}
 
     def client(self, service: str) -> Any:  # noqa: ANN401 (boto3 makes its clients at run time)
         """Return a client; it is created once."""
         if service not in self._clients:
+            from botocore.config import Config  # noqa: PLC0415  (as boto3)
+
             config = Config(retries={"max_attempts": 2}, connect_timeout=5, read_timeout=60, proxies={})
             self._clients[service] = self._session.client(service, endpoint_url=self.url, config=config)
         return self._clients[service]
+
+    @cached_property
+    def _session(self) -> Any:  # noqa: ANN401 (boto3 ships no types)
+        import boto3  # noqa: PLC0415  (most commands of the sandbox do without it)
+
+        return boto3.session.Session(
+            aws_access_key_id="sandbox",
+            aws_secret_access_key="sandbox",  # noqa: S106 (opens nothing: moto takes any)
+            region_name=self.region,
+        )
 
     def ask(self, kind: Listing, **more: Any) -> tuple[str, ...]:
         """List the resources of a kind, sorted.

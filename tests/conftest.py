@@ -7,15 +7,20 @@ import os
 import signal
 import sys
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any
 
+import botocore.loaders
 import hypothesis
 import pytest
 
+from sandbox import botocore_files
 from tests import lanes, patches
 
 _WATCH = lanes.Watch()
+# Each command makes an AWS session of its own, which would read the descriptions of AWS's services again.
+botocore.loaders.create_loader = cache(botocore.loaders.create_loader)
 
 # Examples are not timed: on a busy machine, any may take long.
 _UNTIMED = [hypothesis.HealthCheck.too_slow]
@@ -33,6 +38,10 @@ def pytest_configure(config: pytest.Config) -> None:
     for name, meaning in lanes.LANES.items():
         config.addinivalue_line("markers", f"{name}: {meaning}")
     _WATCH.begin()
+    # As with `make test`: without bytecode on disk each worker rewrites the asserts of all files, for 10 s, and each
+    # process that a test starts compiles the project.
+    sys.dont_write_bytecode = False
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
     # A shell that has activated .venv finds `aws` there.
     os.environ["PATH"] = os.pathsep.join([os.environ.get("PATH", os.defpath), str(Path(sys.executable).parent)])
     # Pulumi's language host runs `pip list`, which would look for a newer pip: without the internet, for 5 seconds.
@@ -41,6 +50,7 @@ def pytest_configure(config: pytest.Config) -> None:
     os.environ.pop("COLUMNS", None)
     # Programs in Go that tests start, too, look for garbage less often.
     os.environ.setdefault("GOGC", "400")
+    botocore_files.parse_once()
     # By default Python looks for garbage some thousand times in a run, for a seventh of its time.
     gc.set_threshold(100_000)
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
+from functools import partial
 
 from multiarch.autoscaling.image import plan_image
 from multiarch.autoscaling.model import Capacity, KarpenterPlan, NodeClassPlan, NodePoolPlan
@@ -94,13 +95,11 @@ def _check_kubelet_room(
     pools: Sequence[NodePoolPlan], disk_gib: int, kubelet: KubeletPlan, report: ProblemReport
 ) -> None:
     """Report settings that leave pods nothing on any instance type of a pool: Karpenter would never add a node."""
+    allocatable = partial(get_allocatable, pods=1, disk_gib=disk_gib, reservations=kubelet.reservations)
     for pool in pools:
-        nodes = [
-            get_allocatable(each, pods=1, disk_gib=disk_gib, reservations=kubelet.reservations)
-            for each in pool.instance_types
-        ]
-        if nodes:
-            check_room({name: max(node[name] for node in nodes) for name in _RESERVED}, (*PATH, "kubelet"), report)
+        if pool.instance_types:
+            given = {name: any(allocatable(each)[name] > 0 for each in pool.instance_types) for name in _RESERVED}
+            check_room(given, (*PATH, "kubelet"), report)
 
 
 def _max_pods(pools: Sequence[NodePoolPlan], context: ClusterContext) -> int:

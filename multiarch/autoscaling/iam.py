@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from types import MappingProxyType
 
 from multiarch.autoscaling.tags import get_cluster_tag
+from multiarch.frozen import dataclass
 
 PolicyDocument = Mapping[str, object]
 """A policy document: ``Version`` and ``Statement``."""

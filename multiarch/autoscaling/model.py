@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from enum import StrEnum
 
 from multiarch.facts.architectures import Architecture
 from multiarch.facts.instance_types import InstanceType
 from multiarch.facts.taints import Taint
+from multiarch.frozen import dataclass
 from multiarch.manifests.values import Labels
 from multiarch.nodes.model import NO_SETTINGS, CapacityType, Derived, KubeletPlan, Mirrors, Tags
 

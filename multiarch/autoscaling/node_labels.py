@@ -6,13 +6,13 @@ A node's taints are its group's or pool's own, :attr:`NodeGroupPlan.taints` and 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 
 from multiarch.autoscaling import selection
 from multiarch.autoscaling.model import NodePoolPlan
 from multiarch.facts import labels as keys
 from multiarch.facts.instance_types import InstanceType
 from multiarch.facts.partitions import find_zone_region
+from multiarch.frozen import dataclass
 from multiarch.nodes.model import NodeGroupKind, NodeGroupPlan
 
 _EKS_DOMAINS = ("eks.amazonaws.com",)

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from multiarch.errors import KeyPath
 from multiarch.facts.architectures import Architecture
+from multiarch.frozen import dataclass
 from multiarch.manifests.values import Labels
 from multiarch.nodes.model import CapacityType
 from multiarch.schema.autoscaling import AutoMode, AutoModeNodePool, Karpenter, NodePool

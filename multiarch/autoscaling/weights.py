@@ -6,11 +6,11 @@ Karpenter tries the highest weight first, and takes pools of the same weight in 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 from multiarch.autoscaling.model import Capacity, list_bases, rank_capacity
 from multiarch.autoscaling.spec import PoolSpec
 from multiarch.facts.architectures import Architecture
+from multiarch.frozen import dataclass
 
 HIGHEST = 100
 

@@ -32,9 +32,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _names(words: Sequence[str]) -> list[str]:
-    """Return the noun and the verb: the first two words that are neither options nor the value of --project."""
+    """Return the noun and the verb: the first two words that are neither options nor the value of --project.
+
+    ``--version`` counts as a noun.
+    """
     found = [
-        word for at, word in enumerate(words) if not word.startswith("-") and "--project" not in words[at - 1 : at]
+        word
+        for at, word in enumerate(words)
+        if (word == "--version" or not word.startswith("-")) and "--project" not in words[at - 1 : at]
     ]
     return found[:2]
 
@@ -45,8 +50,7 @@ def _run(arguments: Sequence[str] | None) -> int:
     # Looking for plugins of pydantic reads the metadata of every package that is installed.
     os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "1")
     from multiarch.cli import streams  # noqa: PLC0415
-    from multiarch.cli.application import build_application  # noqa: PLC0415
-    from multiarch.cli.options.stacks import list_completed_words  # noqa: PLC0415
+    from multiarch.cli.application import build_application, list_completed_words  # noqa: PLC0415
     from multiarch.cli.terminal import print_message, show_error  # noqa: PLC0415
 
     streams.escape_unknown_characters()

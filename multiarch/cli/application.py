@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import cache
 from importlib import import_module
 from typing import Annotated, Any
@@ -56,13 +57,24 @@ _NOUNS = (
     *("rebalance", "webhook", "review", "report"),
 )
 """In the order of the help text. Only the module of the command that runs is loaded: `stack check` starts fast."""
+_VERSION = "--version"
 _SHOW_HELP_WITHOUT_ARGUMENTS = ("image", "workload")
 
 
+def list_completed_words(environment: Mapping[str, str]) -> list[str]:
+    """Return the words behind the program's name that a shell completes; empty if it completes nothing."""
+    if not any(name.endswith("MULTIARCH_COMPLETE") for name in environment):
+        return []
+    return (environment.get("COMP_WORDS") or environment.get("_TYPER_COMPLETE_ARGS") or "").split()[1:]
+
+
 def build_application(noun: str | None = None, verb: str | None = None) -> Any:  # noqa: ANN401  (typer's click is private)
-    """Return the application, a command to call: with ``noun`` and ``verb`` alone, or with all if they are unknown."""
+    """Return the application, a command to call: with ``noun`` and ``verb`` alone, or with all if they are unknown.
+
+    For the noun ``--version`` it has no commands.
+    """
     known = noun in _VERBS and verb in _VERBS[noun][1]
-    return _application(noun if noun in _NOUNS else None, verb if known else None)
+    return _application(noun if noun in (*_NOUNS, _VERSION) else None, verb if known else None)
 
 
 @cache
@@ -78,7 +90,7 @@ def _application(noun: str | None, verb: str | None) -> Any:  # noqa: ANN401  (a
         context_settings={"help_option_names": ["-h", "--help"]},
     )
     app.callback()(_options)
-    for name in [noun] if noun else _NOUNS:
+    for name in _NOUNS if noun is None else () if noun == _VERSION else (noun,):
         app.add_typer(_load(name, verb))
     return typer.main.get_command(app)
 
@@ -114,7 +126,7 @@ def _show_version(value: bool) -> None:  # noqa: FBT001  (typer calls it with th
 def _options(
     *,
     version: Annotated[
-        bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version and exit.")
+        bool, typer.Option(_VERSION, callback=_show_version, is_eager=True, help="Show the version and exit.")
     ] = False,
     project: ProjectOption = None,
 ) -> None:

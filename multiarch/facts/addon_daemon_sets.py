@@ -8,7 +8,7 @@ a cluster of one's own.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from types import MappingProxyType
 from typing import Any
 
@@ -23,6 +23,7 @@ from multiarch.facts.labels import (
     KARPENTER_GPU_MANUFACTURER,
     KARPENTER_NODE_POOL,
 )
+from multiarch.frozen import dataclass
 
 NAMESPACE = "kube-system"
 """Where EKS puts those of most add-ons; a plan has the others'."""

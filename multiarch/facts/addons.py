@@ -11,13 +11,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import cache
 from types import MappingProxyType
 
 from multiarch.errors import look_up
 from multiarch.facts.taints import Effect
 from multiarch.facts.tolerations import CRITICAL_ADDONS, Toleration, TolerationOperator
+from multiarch.frozen import dataclass
 
 Release = tuple[int, int, int]
 _VERSION = r"v[0-9]+\.[0-9]+\.[0-9]+-eksbuild\.[0-9]+"

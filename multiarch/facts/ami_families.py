@@ -7,7 +7,7 @@ for it is an error, not a fallback to the nearest one.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import StrEnum
 from functools import cache
 from types import MappingProxyType
@@ -17,6 +17,7 @@ from multiarch.errors import UnknownFactError, look_up
 from multiarch.facts.architectures import Architecture, format_ami_architecture
 from multiarch.facts.instance_types import Accelerator, InstanceType
 from multiarch.facts.kubernetes import LAST_AL2_VERSION
+from multiarch.frozen import dataclass
 
 SsmAttribute = Literal["image_id", "release_version"]
 

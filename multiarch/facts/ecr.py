@@ -7,9 +7,9 @@ https://docs.aws.amazon.com/AmazonECR/latest/userguide/vpc-endpoints.html (where
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 
 from multiarch.facts.partitions import find_partition
+from multiarch.frozen import dataclass
 
 PUBLIC_HOSTS = frozenset({"public.ecr.aws", "ecr-public.aws.com"})
 PUBLIC_REGION = "us-east-1"

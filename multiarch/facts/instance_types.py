@@ -17,7 +17,7 @@ from __future__ import annotations
 import csv
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from enum import StrEnum
 from functools import cache
 from pathlib import Path
@@ -25,6 +25,7 @@ from types import MappingProxyType
 
 from multiarch.errors import UnknownFactError, look_up
 from multiarch.facts.architectures import Architecture
+from multiarch.frozen import dataclass
 
 # A type missing from the table may exist: newer, or not offered in the queried region.
 _REFRESH = "If it is new, run `multiarch facts refresh`."

@@ -8,11 +8,11 @@ A tier ends at 00:00 UTC of its date: that day already counts, and is billed, as
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from datetime import date
 from typing import Literal
 
 from multiarch.errors import UnknownFactError
+from multiarch.frozen import dataclass
 
 Tier = Literal["standard", "extended", "unsupported", "unconfirmed"]
 

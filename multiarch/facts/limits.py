@@ -6,10 +6,10 @@ Lengths are in characters. Where botocore's service model states a limit, a test
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from enum import Enum
 
 from multiarch.facts import labels
+from multiarch.frozen import dataclass
 
 MAX_USER_DATA_BYTES = 16384
 """EC2 user guide, "Run commands at launch": raw, before base64."""

@@ -6,9 +6,8 @@ Sources: amazon-eks-ami, nodeadm's and ``bootstrap.sh``'s kube-reserved and evic
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from multiarch.facts.instance_types import Accelerator, InstanceType, compute_max_pods
+from multiarch.frozen import dataclass
 
 MIB = 2**20
 GIB = 2**30

@@ -9,9 +9,10 @@ wrong ARNs.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+
+from multiarch.frozen import dataclass
 
 REGIONS_FILE = Path(__file__).parent / "data" / "regions.csv"
 ZONE_IDS_WITHOUT_EKS = ("cac1-az3", "use1-az3", "usw1-az2")

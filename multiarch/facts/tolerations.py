@@ -5,10 +5,10 @@ Source: https://kubernetes.io/docs/concepts/scheduling-eviction/taint-and-tolera
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import StrEnum
 
 from multiarch.facts.taints import Effect, Taint
+from multiarch.frozen import dataclass
 
 COMPARISON_GATE = "TaintTolerationComparisonOperators"
 """The feature gate of ``Lt`` and ``Gt``: alpha and off since 1.35. EKS turns on no alpha features."""

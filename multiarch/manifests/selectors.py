@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from enum import StrEnum
 
 from multiarch.facts.labels import ARCHITECTURE, REPLACED_BY
+from multiarch.frozen import dataclass
 from multiarch.manifests.values import Value
 
 ARCHITECTURE_LABELS = (ARCHITECTURE, *(old for old, new in REPLACED_BY.items() if new == ARCHITECTURE))

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
 from multiarch.errors import KeyPath, MultiarchError
+from multiarch.frozen import dataclass
 from multiarch.manifests.quantities import QuantityError, parse_quantity
 
 Labels = tuple[tuple[str, str], ...]

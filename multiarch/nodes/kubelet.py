@@ -76,7 +76,7 @@ def check_flags(plan: KubeletPlan, flags: Sequence[str], path: KeyPath, report: 
 
 
 def check_room(given: Mapping[str, int], path: KeyPath, report: ProblemReport) -> None:
-    """Report settings that leave pods nothing. ``given`` is what an empty node gives, by resource."""
+    """Report settings that leave pods nothing. ``given`` is what an empty node gives, or whether any gives it."""
     for resource, amount in given.items():
         if amount <= 0 and resource != "pods":
             report("kubelet-no-room", path, f"nothing of {resource} is left for pods.")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from enum import StrEnum
 from math import ceil, floor
 
@@ -12,6 +11,7 @@ from multiarch.facts.architectures import Architecture
 from multiarch.facts.instance_types import InstanceType
 from multiarch.facts.node_resources import DEFAULT_RESERVATIONS, Reservations
 from multiarch.facts.taints import Taint
+from multiarch.frozen import dataclass
 from multiarch.manifests.values import Labels
 
 __all__ = ["BootstrapCase", "CapacityType", "KubeletPlan", "NodeGroupKind", "NodeGroupPlan", "Sizes"]

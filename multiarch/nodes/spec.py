@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from multiarch.errors import KeyPath
 from multiarch.facts.ami_families import AmiFamily
 from multiarch.facts.architectures import Architecture
 from multiarch.facts.taints import Taint
+from multiarch.frozen import dataclass
 from multiarch.manifests.values import Labels
 from multiarch.nodes.model import CapacityType, Mirrors, NodeGroupKind, Tags
 from multiarch.schema.nodes import Ami, MultiArchitectureGroup, NodeGroup, NodeGroupBase

@@ -169,7 +169,7 @@ NETWORK = (
             "Use 10.0.0.0/8, 172.16.0.0/12, 192.168.0.0/16 or 100.64.0.0/10."),
     error("service-cidr", "a Service CIDR block that is not private", "Use 172.20.0.0/16."),
     error("overlapping-cidrs", "a CIDR block of Services or pods that overlaps another one of the VPC",
-          "Change network.cidr, network.podCidr or network.serviceCidr."),
+          "Change network.cidr or network.serviceCidr."),
     error("secondary-cidr", "a `podCidr` that AWS does not associate with a VPC of that `cidr`",
           "Use a block of 100.64.0.0/10, such as 100.64.0.0/16."),
     error("pod-subnets", "`podSubnets` whose zones are not those of `privateSubnets`, or with a subnet of nodes",

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from enum import IntEnum, StrEnum
+
+from multiarch.frozen import dataclass
 
 
 class Severity(StrEnum):

@@ -95,8 +95,8 @@ def check_plugins(sources: MachineSources) -> Iterator[CheckResult]:
     folders = [str(each) for each in sources.root.glob(".venv/lib/python*/site-packages")]
     packages = {
         name: each.version
-        for each in importlib.metadata.distributions(path=folders)
-        if (name := str(each.metadata["Name"]).removeprefix("pulumi-").removeprefix("pulumi_")) in programs.SDKS
+        for name in programs.SDKS
+        for each in importlib.metadata.distributions(name=f"pulumi-{name}", path=folders)
     }
     printed = query_program("pulumi", "plugin", "ls", "--json")
     try:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import NamedTuple
 
 from multiarch.errors import MultiarchError, Problem, StackError
 from multiarch.facts.architectures import Architecture
+from multiarch.frozen import dataclass
 from multiarch.serialization import INLINED, OMITTED, JsonProperty
 from multiarch.stack.load import STACKS_FOLDER, Stack, find_project_root, list_stack_files, load_file
 from multiarch.stack.model import Plan

@@ -1,7 +1,5 @@
 """The EKS add-ons: one key for each row of :mod:`multiarch.facts.addons`, and ``extra`` for any other."""
 
-from __future__ import annotations
-
 from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import Field, create_model

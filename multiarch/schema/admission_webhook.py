@@ -1,7 +1,5 @@
 """The section ``admissionWebhook`` of the stack file: the installation's values, and what only a stack has."""
 
-from __future__ import annotations
-
 from typing import Annotated
 
 from pydantic import Field

@@ -1,7 +1,5 @@
 """The autoscalers."""
 
-from __future__ import annotations
-
 from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Field

@@ -1,7 +1,5 @@
 """What all models of the stack file have in common."""
 
-from __future__ import annotations
-
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
@@ -14,6 +12,7 @@ class Section(BaseModel):
 
     A docstring below a field is its description (:func:`multiarch.stack.schema_paths.read_descriptions`). Pydantic
     would read all of them at every start, which takes longer than the checks of a stack. Models are built at first use.
+    Their modules omit ``from __future__ import annotations``: pydantic would compile each annotation at every start.
     """
 
     model_config = ConfigDict(

@@ -1,7 +1,5 @@
 """Where Helm charts come from."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Annotated
 

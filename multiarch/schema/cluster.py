@@ -1,7 +1,5 @@
 """The control plane: encryption, logs, who may use it, or one that is there already; and sessions on its nodes."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from typing import Annotated, Literal
 

@@ -1,7 +1,5 @@
 """Fargate profiles: which pods run without nodes, always on amd64."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from fnmatch import fnmatchcase
 from typing import Annotated

@@ -1,7 +1,5 @@
 """IAM roles in organisations with guard rails: boundary, path, roles that exist already, policies of nodes."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Annotated, Literal
 

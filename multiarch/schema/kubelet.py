@@ -1,7 +1,5 @@
 """Settings of the kubelet and of containerd on nodes."""
 
-from __future__ import annotations
-
 from typing import Annotated, Literal
 
 from pydantic import Field

@@ -1,7 +1,5 @@
 """The network: a VPC with its zones, and who can reach the Kubernetes API in it."""
 
-from __future__ import annotations
-
 from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Field

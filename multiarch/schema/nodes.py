@@ -1,7 +1,5 @@
 """Node groups, of one architecture or of both."""
 
-from __future__ import annotations
-
 from typing import TYPE_CHECKING, Annotated, Literal
 
 from pydantic import AfterValidator, Field

@@ -3,8 +3,6 @@
 A whole stack's arguments are :class:`multiarch.schema.stack.StackSpec`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Annotated, Any, ClassVar, Literal
 

@@ -1,7 +1,5 @@
 """The section ``rebalance`` of the stack file: a CronJob that moves pods back to arm64 nodes."""
 
-from __future__ import annotations
-
 from typing import Annotated
 
 from pydantic import Field

@@ -1,7 +1,5 @@
 """The stack: everything that a team may write, with the sections of the other modules."""
 
-from __future__ import annotations
-
 from typing import Annotated, Literal
 
 from pydantic import Field

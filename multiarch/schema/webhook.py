@@ -1,7 +1,5 @@
 """The admission webhook: its configuration file, and its section of the stack file."""
 
-from __future__ import annotations
-
 from typing import Annotated, Any, Literal
 
 from pydantic import Field

@@ -1,7 +1,5 @@
 """What is wrong with a webhook's configuration beyond its schema, files apart: for its file, and for a stack's."""
 
-from __future__ import annotations
-
 import ipaddress
 import re
 from collections.abc import Iterator

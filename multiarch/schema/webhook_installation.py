@@ -1,7 +1,5 @@
 """The admission webhook's installation: the values of its Helm chart."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal, Self
 

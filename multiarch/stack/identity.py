@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from multiarch.errors import Problem
+from multiarch.frozen import dataclass
 from multiarch.nodes.model import ClusterFacts
 from multiarch.stack.engine_config import AWS
 from multiarch.stack.origin import Origin

@@ -18,7 +18,7 @@ import json
 import re
 from collections.abc import Callable, Iterator, Mapping
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +27,7 @@ from pydantic import ValidationError
 from multiarch.errors import KeyPath, MultiarchError, Problem, StackError
 from multiarch.facts.partitions import explain_unknown_region
 from multiarch.files import read_bytes
+from multiarch.frozen import dataclass
 from multiarch.rules import Severity
 from multiarch.schema.cluster import NEW_CLUSTER_KEYS
 from multiarch.schema.stack import StackSpec

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
@@ -13,6 +12,7 @@ from multiarch.facts.addon_daemon_sets import DEVICE_PLUGIN, TERMINATION_HANDLER
 from multiarch.facts.architectures import Architecture
 from multiarch.facts.autoscalers import Publisher
 from multiarch.facts.taints import Taint
+from multiarch.frozen import dataclass
 from multiarch.nodes.model import NodeGroupPlan, Tags
 
 if TYPE_CHECKING:  # they load the schema of stack files

@@ -106,7 +106,8 @@ def _add_pods(network: NewNetwork, written: str, vpc: IPv4Network, report: Probl
     if pods is None:
         return network
     if pods.overlaps(vpc):
-        report("overlapping-cidrs", path, f"the CIDR block of pods {pods} overlaps the VPC's {vpc}.")
+        message = f"the CIDR block of pods {pods} overlaps the VPC's {vpc}."
+        report("overlapping-cidrs", path, message, hint="Change network.podCidr or network.cidr.")
     elif not pods.subnet_of(_SHARED_RANGE) and (
         not any(pods.subnet_of(each) and vpc.subnet_of(each) for each in _PRIVATE_RANGES)
         or any(vpc.subnet_of(of) and pods.subnet_of(each) for of, each in _NOT_BESIDE)

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any
 
 from multiarch.errors import KeyPath, Problem
+from multiarch.frozen import dataclass
 
 _STACK_FILE = re.compile(r"(?:^|/)Pulumi\.([^/]+)\.yaml$")
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from pydantic_core import ErrorDetails
 
 from multiarch.errors import KeyPath, Problem
 from multiarch.facts.auto_mode import NOT_GIVEN
+from multiarch.frozen import dataclass
 from multiarch.schema.autoscaling import AutoMode, AutoModeNodePool
 from multiarch.schema.base import KEY_FORMS, Section
 from multiarch.schema.charts import CHART_FORMS

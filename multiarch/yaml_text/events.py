@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
 
 from yaml.error import MarkedYAMLError, YAMLError
 
 from multiarch.errors import KeyPath, MultiarchError
+from multiarch.frozen import dataclass
 
 try:
     from yaml.cyaml import CParser

@@ -9,7 +9,6 @@ same code. A duplicate key is rejected, as by Pulumi, where kubectl takes the la
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
 
 from yaml.events import (
@@ -22,6 +21,7 @@ from yaml.events import (
     StreamEndEvent,
 )
 
+from multiarch.frozen import dataclass
 from multiarch.yaml_text.events import Event, Parser, YamlError, YamlFault, open_parser
 from multiarch.yaml_text.nodes import AliasNode, MappingNode, ScalarNode, SequenceNode, YamlNode, get_target
 from multiarch.yaml_text.scalars import (

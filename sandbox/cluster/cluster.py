@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 import contextlib
-import os
-import platform
-import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from multiarch.errors import OutsideError
 from multiarch.facts.architectures import Architecture
 from sandbox.cluster import addresses, binfmt, control_plane, images, leftovers, machine, node
 from sandbox.cluster.addresses import Gateway
@@ -21,9 +17,7 @@ from sandbox.cluster.programs import Programs
 from sandbox.registry import server
 from tools import build
 
-_MACHINES: Final = {"x86_64": Architecture.AMD64, "aarch64": Architecture.ARM64}
 _EMULATED_TOOLS: Final = ("qemu-aarch64-static", "kubelet-arm64", "containerd-arm64")
-_PODS: Final = Path("/var/lib/kubelet/pods")
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,30 +38,6 @@ class Nodes:
     registry_port: int
 
 
-def native_architecture() -> Architecture:
-    """Return this machine's architecture.
-
-    Raises:
-        OutsideError: real nodes can't run here: not Linux, another processor, or no root.
-    """
-    native = _MACHINES.get(platform.machine())
-    if sys.platform != "linux" or native is None:
-        raise OutsideError(
-            f"Real nodes need Linux on amd64 or arm64; this is {platform.system()} on {platform.machine()}."
-        )
-    if os.geteuid() != 0:
-        raise OutsideError(
-            "Real nodes need root: they mount, and make network namespaces and control groups.",
-            hint="Run the command as root, in a virtual machine if you like.",
-        )
-    if _PODS.exists():
-        raise OutsideError(
-            "This machine is a Kubernetes node: another kubelet uses /var/lib/kubelet, which real nodes would share.",
-            hint="Use another machine.",
-        )
-    return native
-
-
 @contextlib.contextmanager
 def running(programs: Programs, plane: ControlPlane) -> Iterator[Nodes]:
     """Start containerd for each architecture that this machine can run; start kubelets with ``Node.start_kubelet``.
@@ -78,7 +48,7 @@ def running(programs: Programs, plane: ControlPlane) -> Iterator[Nodes]:
         OutsideError: real nodes can't run here, or a part ended or did not answer.
         BuildError: a tool could not be built.
     """
-    native = native_architecture()
+    native = machine.native_architecture()
     leftovers.mark(programs.folder)
     machine.enter(programs.folder)
     hosts = programs.folder / "hosts"

@@ -11,8 +11,7 @@ from typing import Final
 
 from multiarch.errors import OutsideError
 from sandbox import processes, server
-from sandbox.cluster import leftovers
-from sandbox.cluster.cluster import native_architecture
+from sandbox.cluster import leftovers, machine
 
 FOLDER: Final = "folder"
 """The file that names the cluster's folder."""
@@ -51,7 +50,7 @@ def up(
         OutsideError: real nodes can't run here, a tool is missing, or a part did not start; nothing is left running.
     """
     if nodes:
-        native_architecture()
+        machine.native_architecture()
     running = status(state)
     if running is not None:
         if stack and running.stack != str(stack[0]):

@@ -9,17 +9,23 @@ import contextlib
 import fcntl
 import json
 import os
+import platform
 import shutil
 import subprocess
+import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
+from multiarch.errors import OutsideError
+from multiarch.facts.architectures import Architecture
 from sandbox.cluster import binfmt
 
 NOTES: Final = Path("/run/multiarch-eks")
 USERS: Final = NOTES / "users"
+_MACHINES: Final = {"x86_64": Architecture.AMD64, "aarch64": Architecture.ARM64}
+_PODS: Final = Path("/var/lib/kubelet/pods")
 _SETTINGS: Final = NOTES / "settings.json"
 _KERNEL: Final = Path("/proc/sys")
 # What the kubelet sets (pkg/kubelet/cm/container_manager_linux.go, setupKernelTunables), and the plugin ptp (the last).
@@ -32,6 +38,30 @@ _CHANGED: Final = (
     "kernel/keys/root_maxbytes",
     "net/ipv4/ip_forward",
 )
+
+
+def native_architecture() -> Architecture:
+    """Return this machine's architecture.
+
+    Raises:
+        OutsideError: real nodes can't run here: not Linux, another processor, or no root.
+    """
+    native = _MACHINES.get(platform.machine())
+    if sys.platform != "linux" or native is None:
+        raise OutsideError(
+            f"Real nodes need Linux on amd64 or arm64; this is {platform.system()} on {platform.machine()}."
+        )
+    if os.geteuid() != 0:
+        raise OutsideError(
+            "Real nodes need root: they mount, and make network namespaces and control groups.",
+            hint="Run the command as root, in a virtual machine if you like.",
+        )
+    if _PODS.exists():
+        raise OutsideError(
+            "This machine is a Kubernetes node: another kubelet uses /var/lib/kubelet, which real nodes would share.",
+            hint="Use another machine.",
+        )
+    return native
 
 
 def enter(user: Path) -> None:

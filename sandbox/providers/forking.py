@@ -25,6 +25,7 @@ from sandbox.providers import interpreter
 
 STAND_INS: Final = "stand-ins.socket"
 PYTHON: Final = "python.socket"
+_PACKAGES: Final = "packages.json"
 AHEAD: Final = "--ahead"
 """The option of ``python -m sandbox.background``, before those of ``sandbox.aws``; see :func:`serve`."""
 _MAX_REQUEST: Final = 1 << 20  # bytes; a kernel takes environments of up to 2 MiB
@@ -59,7 +60,7 @@ def serve(folder: Path, *, ahead: bool) -> NoReturn:
                 connection, _ = listener.accept()
                 if os.fork() == 0:
                     stack.close()
-                    _become(connection)
+                    _become(connection, Path.cwd())
                 connection.close()
     sys.exit()
 
@@ -71,8 +72,8 @@ def _load(waiting: dict[socket.socket, Callable[[], None]], listener: socket.soc
         gc.set_threshold(_OBJECTS_BETWEEN_COLLECTIONS)
 
 
-def _become(connection: socket.socket) -> NoReturn:
-    """Become the stand-in that the other end of the connection requests."""
+def _become(connection: socket.socket, own: Path) -> NoReturn:
+    """Become the stand-in that the other end of the connection requests; ``own`` is the folder of the sockets."""
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     request, streams, _, _ = socket.recv_fds(connection, _MAX_REQUEST, _STREAMS)
     while not request.endswith(b"\n"):
@@ -87,7 +88,7 @@ def _become(connection: socket.socket) -> NoReturn:
     sys.argv[1:] = arguments
     threading.Thread(target=_end_with, args=(connection,), daemon=True).start()
     if name == interpreter.NAME:
-        interpreter.run(arguments, connection)
+        interpreter.run(arguments, connection, own / _PACKAGES)
     stand_in.main(name)
     os._exit(0)
 

@@ -6,7 +6,10 @@ A program needs half of its time to load them, and ``pip list``, which the host 
 from __future__ import annotations
 
 import atexit
+import contextlib
 import importlib
+import io
+import json
 import os
 import runpy
 import socket
@@ -49,8 +52,11 @@ def _ignore(*_arguments: object, **_options: object) -> None:
     """
 
 
-def run(arguments: Sequence[str], connection: socket.socket) -> NoReturn:
-    """Run ``python SCRIPT …`` or ``python -m MODULE …``, then send the exit code and end."""
+def run(arguments: Sequence[str], connection: socket.socket, kept: Path) -> NoReturn:
+    """Run ``python SCRIPT …`` or ``python -m MODULE …``, then send the exit code and end.
+
+    The file ``kept`` has what pip listed last; see :func:`_list_packages`.
+    """
     for name in [name for name in sys.modules if name.partition(".")[0] in _OWN]:
         del sys.modules[name]
     code = _FAILED
@@ -69,7 +75,7 @@ def run(arguments: Sequence[str], connection: socket.socket) -> NoReturn:
         if arguments[0] == "-m":
             sys.argv[:] = arguments[1:]
             sys.path[:] = [os.getcwd(), *added, *rest]  # noqa: PTH109 (as Python does)
-            runpy.run_module(arguments[1], run_name="__main__", alter_sys=True)
+            _list_packages(arguments, kept)
         else:
             sys.argv[:] = arguments
             sys.path[:] = [str(Path(arguments[0]).parent), *added, *rest]
@@ -82,3 +88,30 @@ def run(arguments: Sequence[str], connection: socket.socket) -> NoReturn:
     except BaseException:  # noqa: BLE001 (as Python does)
         traceback.print_exc()
     sys.exit(code)
+
+
+def _list_packages(arguments: Sequence[str], kept: Path) -> None:
+    """Run ``python -m pip …``, or print what it printed for the same arguments and packages: it reads them all.
+
+    Whoever installs or removes a package changes a folder of the module path.
+    """
+    folders = [(each, Path(each).stat().st_mtime_ns) for each in sys.path if Path(each).is_dir()]
+    key = json.dumps([arguments, folders])
+    with contextlib.suppress(OSError, ValueError):
+        known, printed = json.loads(kept.read_text(encoding="utf-8"))
+        if known == key:
+            sys.stdout.write(printed)
+            return
+    ended: SystemExit | None = None
+    with contextlib.redirect_stdout(io.StringIO()) as caught:
+        try:
+            runpy.run_module(arguments[1], run_name="__main__", alter_sys=True)
+        except SystemExit as error:
+            ended = error
+    sys.stdout.write(caught.getvalue())
+    if ended is not None and ended.code:
+        raise ended
+    own = kept.with_suffix(f".{os.getpid()}")
+    with contextlib.suppress(OSError):
+        own.write_text(json.dumps([key, caught.getvalue()]), encoding="utf-8")
+        own.replace(kept)

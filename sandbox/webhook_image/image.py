@@ -15,7 +15,6 @@ from multiarch.errors import OutsideError
 from multiarch.facts.architectures import Architecture
 from sandbox import debian
 from sandbox.cluster import machine
-from sandbox.cluster.cluster import native_architecture
 from sandbox.layout import CLONE
 from sandbox.registry import server
 from sandbox.webhook_image import base
@@ -86,7 +85,7 @@ def _build(workplace: Path, folder: Path) -> Path:
             *buildah.policy(), *buildah.pip_secrets(), "--isolation", "chroot", "--layers", "--pull-always",
             "--timestamp", "0", "--build-arg", f"BASE={_REGISTRY}/{base.NAME}:{base.TAG}",
             "--build-arg", f"GIT={_REGISTRY}/{base.GIT_NAME}:{base.GIT_TAG}",
-            "--build-arg", f"BUILDPLATFORM=linux/{native_architecture()}",
+            "--build-arg", f"BUILDPLATFORM=linux/{machine.native_architecture()}",
         )  # fmt: skip
         for platform in PLATFORMS:
             # buildah 1.28 does not set BUILDPLATFORM and TARGETPLATFORM in FROM.

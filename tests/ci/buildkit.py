@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
-from sandbox.cluster.cluster import native_architecture
+from sandbox.cluster.machine import native_architecture
 from sandbox.cluster.programs import wait_for
 from sandbox.registry.images import INDEX, LAYER, Repository
 from sandbox.webhook_image import base

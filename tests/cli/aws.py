@@ -14,7 +14,7 @@ from tests.sandbox.served import Served
 def served() -> Iterator[str]:
     """Serve on a free port of 127.0.0.1, empty but for what moto brings; yield the address."""
     server = create_server()
-    thread = threading.Thread(target=server.serve_forever)
+    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02})
     thread.start()
     url = f"http://127.0.0.1:{server.server_port}"
     try:

@@ -69,7 +69,7 @@ def test_a_full_disk_is_one_line(tmp_path: Path) -> None:
     assert "Traceback" not in said
 
 
-@pytest.mark.parametrize("arguments", [("--help",), ("--version",), (*CHECK, "-o", "json")])
+@pytest.mark.parametrize("arguments", [("facts", "--help"), ("--version",), (*CHECK, "-o", "json")])
 def test_every_kind_of_output_needs_room(arguments: tuple[str, ...]) -> None:
     with Path("/dev/full").open("w") as full, started(CLONE, *arguments, out=full.fileno()) as process:
         _, said = process.communicate(timeout=WAIT)

@@ -67,7 +67,7 @@ def test_the_roles_are_created_changed_in_place_and_deleted(program: World) -> N
     assert outputs["previewRoleArn"] == iam.get_role(RoleName="eks-ci-preview")["Role"]["Arn"]
 
     set_value(program, "ci-roles:environments", "prod", "sessionSeconds", value=7200)
-    assert program.up(STACK) == [Step("update", f"{ROLE} up-prod")]
+    assert program.up(STACK) == [Step("update", f"{ROLE} up-prod", frozenset({"maxSessionDuration"}))]
     assert iam.get_role(RoleName="eks-ci-up-prod")["Role"]["MaxSessionDuration"] == 7200
     set_value(program, "ci-roles:permissionsBoundary", value=BOUNDARY)
     assert {step.op for step in program.up(STACK)} == {"update"}

@@ -11,7 +11,7 @@ import pytest
 
 from sandbox import inventory
 from sandbox.aws.remote import Remote
-from tests.e2e.world import World
+from tests.e2e.world import World, names
 from tests.sandbox.leftovers import leftovers
 
 pytestmark = pytest.mark.e2e
@@ -28,12 +28,11 @@ def test_a_protected_stack_is_destroyed_only_after_its_protection_was_switched_o
     stack, region = "legacy-al2", platform.layout.region("legacy-al2")
     cluster = platform.plan(stack).cluster.name
     eks = platform.aws(stack).client("eks")
-    with platform.changed(stack, "deletionProtection", value=True) as previewed:
-        assert {step.what for step in previewed} == {
-            "aws:eks/cluster:Cluster cluster-eksCluster",
-            "aws:kms/key:Key key",  # a deleted key waits longer before it is gone
-        }
-        platform.up(stack)
+    with platform.made(stack, "deletionProtection", value=True) as steps:
+        assert names(steps) == [
+            ("update", "aws:eks/cluster:Cluster cluster-eksCluster"),
+            ("update", "aws:kms/key:Key key"),  # a deleted key waits longer before it is gone
+        ]
     there, nodes = platform.held(stack), platform.instance_ids(stack)
 
     # Whoever skips the preview, which is rejected too, keeps the cluster, its nodes and its network.

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from sandbox import environment, inventory, server
+from sandbox import backend, environment, inventory, server
 from sandbox.environment import Environment
 from sandbox.layout import Layout
 from sandbox.state import Engine
@@ -35,16 +35,24 @@ config:
 FILE = f"config/stacks/Pulumi.{STACK}.yaml"
 
 
-@pytest.fixture
-def rejected(platform: World) -> Iterator[World]:
-    """The platform with a fifth stack, in a region where nothing is, whose file is broken."""
-    platform.stack_file(STACK).write_text(WORDS)
-    platform.pulumi(STACK, "stack", "init", "--no-select")
-    settings = platform.settings.read_bytes()
+@pytest.fixture(scope="module")
+def four(platform: World) -> Iterator[World]:
+    """The platform, which has its own stacks alone again after the tests of this file."""
     yield platform
-    platform.settings.write_bytes(settings)
-    platform.pulumi(STACK, "stack", "rm", "--yes", "--preserve-config")
-    platform.stack_file(STACK).unlink()
+    if STACK in backend.stacks(platform.layout):
+        platform.pulumi(STACK, "stack", "rm", "--yes", "--preserve-config")
+    platform.stack_file(STACK).unlink(missing_ok=True)
+
+
+@pytest.fixture
+def rejected(four: World) -> Iterator[World]:
+    """The platform with a fifth stack, in a region where nothing is, whose file is broken."""
+    four.stack_file(STACK).write_text(WORDS)
+    if STACK not in backend.stacks(four.layout):
+        four.pulumi(STACK, "stack", "init", "--no-select")
+    settings = four.settings.read_bytes()
+    yield four
+    four.settings.write_bytes(settings)
 
 
 def test_a_preview_and_an_up_fail_with_file_and_line_and_nothing_else_and_the_sandbox_stays_up(rejected: World) -> None:

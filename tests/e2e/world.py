@@ -36,7 +36,7 @@ _PROJECT = ("Pulumi.yaml", "__main__.py", "charts", "components", "config", "mul
 class Step:
     """What the engine does, or would do, with one resource: ``what`` is its type and logical name.
 
-    ``paths`` are the properties that differ; only a preview tells them.
+    ``paths`` are the properties that differ.
     """
 
     op: str
@@ -191,9 +191,9 @@ class World:
         assert bool(counted) == bool(steps), f"{counted} against {steps}"
         return steps
 
-    def up(self, stack: str) -> list[Step]:
+    def up(self, stack: str, *options: str) -> list[Step]:
         """Do it; return what was done, in that order."""
-        return done(self.pulumi(stack, "up", "--yes", "--skip-preview", "--json"))
+        return done(self.pulumi(stack, "up", "--yes", "--skip-preview", "--json", *options))
 
     # -- changes ------------------------------------------------------------------------------------------------------
 
@@ -202,18 +202,26 @@ class World:
         edit(self.stack_file(stack), path, value)
 
     @contextlib.contextmanager
-    def changed(self, stack: str, *path: str, value: object, options: Sequence[str] = ()) -> Iterator[list[Step]]:
+    def changed(self, stack: str, *path: str, value: object) -> Iterator[list[Step]]:
         """Change one key, and give what a preview says of it.
 
         When a test fails in here, the stack goes back to what it was, so that the next test finds what it expects.
         """
-        file = self.stack_file(stack)
-        with self._restoring(file, stack):
+        with self.restoring(stack):
             self.edit(stack, *path, value=value)
-            yield self.preview(stack, *options)
+            yield self.preview(stack)
 
     @contextlib.contextmanager
-    def _restoring(self, file: Path, stack: str) -> Iterator[None]:
+    def made(self, stack: str, *path: str, value: object, options: Sequence[str] = ()) -> Iterator[list[Step]]:
+        """Change one key, and give what an update did; otherwise as :meth:`changed`."""
+        with self.restoring(stack):
+            self.edit(stack, *path, value=value)
+            yield self.up(stack, *options)
+
+    @contextlib.contextmanager
+    def restoring(self, stack: str) -> Iterator[None]:
+        """Give a stack back its file, and the stack what the file says, if a test fails in here."""
+        file = self.stack_file(stack)
         before = file.read_bytes()
         try:
             yield
@@ -286,7 +294,11 @@ def make_world(root: Path) -> World:
 def done(said: Said) -> list[Step]:
     """The steps that a command finished, in that order, without what stayed the same."""
     told = (event["resOutputsEvent"]["metadata"] for event in said.events() if "resOutputsEvent" in event)
-    return [Step(step["op"], what(step["urn"])) for step in told if step["op"] not in _NO_CHANGE]
+    return [
+        Step(step["op"], what(step["urn"]), frozenset(step.get("detailedDiff") or ()))
+        for step in told
+        if step["op"] not in _NO_CHANGE
+    ]
 
 
 def names(steps: Sequence[Step]) -> list[tuple[str, str]]:

@@ -56,4 +56,4 @@ def test_without_an_emulator_the_reason_is_named(monkeypatch: pytest.MonkeyPatch
 def test_real_nodes_need_root(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("os.geteuid", lambda: 1000)
     with pytest.raises(OutsideError, match="Real nodes need root"):
-        cluster.native_architecture()
+        machine.native_architecture()

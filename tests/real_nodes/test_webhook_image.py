@@ -16,7 +16,7 @@ import pytest
 
 import multiarch
 from multiarch.facts.architectures import Architecture
-from sandbox.cluster.cluster import native_architecture
+from sandbox.cluster.machine import native_architecture
 from sandbox.webhook_image import image
 from sandbox.webhook_image.buildah import Buildah, ImageBuildError
 from tests.cli.running import runner, type_of_run

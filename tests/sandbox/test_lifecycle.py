@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from sandbox import inventory, processes, state
+from sandbox import inventory, state
 from sandbox.layout import CLONE
 from tests.sandbox.shop import Project
 
@@ -86,31 +86,27 @@ def test_up_then_preview_shows_no_change_then_down_leaves_nothing(project: Proje
     assert "nothing is up" in project.run("down").stderr
 
 
-def test_a_preview_needs_no_up_and_shows_everything_as_new(project: Project) -> None:
+def test_a_preview_needs_no_up_and_force_ends_what_it_started_also_if_the_state_cannot_be_read(
+    project: Project,
+) -> None:
     ran = project.run("preview", "shop-dev")
     shown = ran.stdout
     assert "nothing is up: starting an empty AWS for this preview" in ran.stderr
     assert "nothing is up" not in project.run("preview", "shop-dev").stderr
     assert "+ 3 to create" in shown
     assert "warning" not in shown  # those about the sandbox's own programs are neither shown nor counted
+    project.layout.state.write_text("{")
+    for command in (("down",), ("up", "shop-dev")):
+        assert "python -m sandbox down --force` ends what runs" in project.run(*command, expect=3).stderr
+    assert len(set(project.running())) == 1
+    project.run("down", "--force")
+    assert project.running() == []
+    assert not project.layout.folder.exists()
 
 
-def test_when_the_server_died_up_says_that_the_world_is_gone_and_starts_from_nothing(project: Project) -> None:
-    project.run("up", "shop-dev")
-    old = server_of(project)
-    os.kill(old.process.pid, signal.SIGKILL)
-    until(lambda: not processes.alive(old.process))
-    assert json.loads(project.run("status", "--output", "json").stdout)["up"] is False
-    assert "is not up" in project.run("env", "shop-dev", expect=2).stderr
-    again = project.run("up", "shop-dev")
-    assert (
-        "the sandbox's AWS server is gone, and its state was only in memory. Starting from an empty AWS" in again.stderr
-    )
-    assert "+ 3 created" in again.stderr
-    assert server_of(project) != old
-
-
-def test_stopping_the_first_up_leaves_no_process_and_no_lock(project: Project, tmp_path: Path) -> None:
+def test_stopping_the_first_up_leaves_no_process_and_no_lock_also_by_a_second_signal(
+    project: Project, tmp_path: Path
+) -> None:
     process = start_slow_up(project, tmp_path)
     assert len(project.running()) >= 3
     assert project.locks() != []
@@ -120,12 +116,9 @@ def test_stopping_the_first_up_leaves_no_process_and_no_lock(project: Project, t
     assert "`make up` starts again from nothing" in stderr
     assert project.running() == []
     assert project.locks() == []
-    project.set()
-    assert "+ 3 created" in project.run("up", "shop-dev").stderr
 
-
-def test_a_second_signal_kills_the_engine_and_still_leaves_nothing(project: Project, tmp_path: Path) -> None:
-    process = start_slow_up(project, tmp_path)
+    (tmp_path / "reached").unlink()
+    process = start_slow_up(project, tmp_path)  # the next one starts from nothing
     run = state.load(project.layout).run
     assert run is not None
     os.kill(run.process.pid, signal.SIGSTOP)  # an engine that does not react
@@ -154,47 +147,33 @@ def test_when_up_itself_was_killed_the_next_command_ends_its_engine_and_goes_on(
     assert not project.layout.folder.exists()
 
 
-def test_when_the_server_ends_during_an_up_that_is_said_and_nothing_else(project: Project, tmp_path: Path) -> None:
-    process = start_slow_up(project, tmp_path, broken="true")
-    os.kill(server_of(project).process.pid, signal.SIGKILL)
-    (tmp_path / "reached").unlink()
-    _, stderr = process.communicate(timeout=60)
-    assert process.returncode == 3
-    assert "The sandbox's AWS server ended during `pulumi up` of shop-dev. `make up` starts again" in stderr
-    assert "the program says no" not in stderr
-
-
 def test_an_unknown_stack_names_those_that_are_there_and_starts_nothing(project: Project) -> None:
     assert "Did you mean shop-dev?" in project.run("up", "shop-dew", expect=2).stderr
     assert "There are: shop-dev." in project.run("up", "other", expect=2).stderr
     assert not project.layout.folder.exists()
 
 
-def test_stacks_of_which_the_file_is_gone_or_broken_are_shown_and_destroyed_all_the_same(project: Project) -> None:
+def test_stacks_that_are_protected_or_of_which_the_file_is_gone_or_broken_are_destroyed_and_what_is_left_is_named(
+    project: Project,
+) -> None:
+    project.set(protect="true")
+    project.stack_file("shop-prod").write_text(PROD)
     for stack in ("shop-prod", "shop-dev"):
-        project.stack_file(stack).write_text(PROD if stack == "shop-prod" else project.stack_file().read_text())
         project.run("up", stack)
+    assert "vpcId: vpc-" in project.run("vpc", "shop-dev").stdout  # there before the stacks, so to say
+    ec2 = inventory.Aws(server_of(project).url, "eu-central-1").client("ec2")
+    vpc = ec2.create_vpc(CidrBlock="10.0.0.0/16")["Vpc"]["VpcId"]
     project.stack_file("shop-prod").unlink()
     status = project.run("status").stdout
     assert "shop-dev: 3 resources" in status
     assert "shop-prod: 2 resources" in status
     project.stack_file().write_text("config: [")
-    down = project.run("down").stderr
+    down = project.run("down", expect=1).stderr
     for stack in ("shop-dev", "shop-prod"):
         assert f"destroying {stack}" in down
-    assert "nothing is left" in down
-
-
-def test_down_takes_protection_away_and_names_what_is_left(project: Project) -> None:
-    project.set(protect="true")
-    project.run("up", "shop-dev")
-    assert "vpcId: vpc-" in project.run("vpc", "shop-dev").stdout  # there before the stacks, so to say
-    ec2 = inventory.Aws(server_of(project).url, "eu-central-1").client("ec2")
-    vpc = ec2.create_vpc(CidrBlock="10.0.0.0/16")["Vpc"]["VpcId"]
-    down = project.run("down", expect=1)
-    assert "taking the protection away" in down.stderr
-    assert f"the destroy left 1 VPC in eu-central-1: {vpc}\n" in down.stderr
-    assert down.stderr.count("the destroy left") == 1
+    assert "taking the protection away" in down
+    assert f"the destroy left 1 VPC in eu-central-1: {vpc}\n" in down
+    assert down.count("the destroy left") == 1
     assert project.running() == []
 
 
@@ -213,17 +192,6 @@ def test_when_a_killed_command_leaves_unknown_things_up_starts_from_nothing_and_
         assert "nobody knows what it has made" in said
         assert ("Starting from an empty AWS" if command == "up" else "without a destroy") in said
         assert ("+ 3 created" in said) == (command == "up")
-    assert project.running() == []
-    assert not project.layout.folder.exists()
-
-
-def test_a_state_that_cannot_be_read_is_said_and_force_ends_what_runs_and_removes_it(project: Project) -> None:
-    project.run("preview", "shop-dev")
-    project.layout.state.write_text("{")
-    for command in (("down",), ("up", "shop-dev")):
-        assert "python -m sandbox down --force` ends what runs" in project.run(*command, expect=3).stderr
-    assert len(set(project.running())) == 1
-    project.run("down", "--force")
     assert project.running() == []
     assert not project.layout.folder.exists()
 
@@ -257,6 +225,26 @@ def test_a_second_up_uses_the_server_that_runs_and_picks_up_the_users_changes(sh
     shared.stack_file().write_text("config:\n  fixture:parts: [one, two, three]\n")
     assert "+ 1 to create" in shared.run("preview", "shop-dev", "--expect-no-changes", expect=1).stdout
     assert "+ 1 created, 3 unchanged" in shared.run("up", "shop-dev").stderr
+
+
+def test_when_the_server_ends_that_is_said_and_nothing_else_and_the_next_up_starts_from_nothing(
+    shared: Project, tmp_path: Path
+) -> None:
+    old = server_of(shared)
+    process = start_slow_up(shared, tmp_path, broken="true")
+    os.kill(old.process.pid, signal.SIGKILL)
+    (tmp_path / "reached").unlink()
+    _, stderr = process.communicate(timeout=60)
+    assert process.returncode == 3
+    assert "The sandbox's AWS server ended during `pulumi up` of shop-dev. `make up` starts again" in stderr
+    assert "the program says no" not in stderr
+    assert json.loads(shared.run("status", "--output", "json").stdout)["up"] is False
+    assert "is not up" in shared.run("env", "shop-dev", expect=2).stderr
+    shared.set()
+    again = shared.run("up", "shop-dev").stderr
+    assert "the sandbox's AWS server is gone, and its state was only in memory. Starting from an empty AWS" in again
+    assert "+ 3 created" in again
+    assert server_of(shared) != old
 
 
 def test_stopping_a_later_up_keeps_the_world_and_the_next_one_goes_on(shared: Project, tmp_path: Path) -> None:

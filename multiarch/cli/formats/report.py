@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from typing import TypeVar
 
+from multiarch.frozen import dataclass
 from multiarch.rules import Finding
 
 Row = TypeVar("Row")

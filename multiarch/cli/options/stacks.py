@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Annotated
 
@@ -13,6 +12,7 @@ import typer
 from multiarch.cli.options.project import CHOSEN, get_chosen_project
 from multiarch.errors import MultiarchError
 from multiarch.facts.taints import Taint, parse_taint
+from multiarch.frozen import dataclass
 from multiarch.runs.stacks import find_file, find_root, get_stack_name, load_plan
 from multiarch.schema.stack import StackSpec
 from multiarch.stack.load import list_stack_files
@@ -38,13 +38,6 @@ def reject_stacks(files: Iterable[str]) -> None:
     for name in files:
         if not Path(name).exists() and name in _list_names():
             raise MultiarchError(f"{name} is a stack, not a file with manifests.", hint=f"Write --stack {name}.")
-
-
-def list_completed_words(environment: Mapping[str, str]) -> list[str]:
-    """Return the words behind the program's name that a shell completes; empty if it completes nothing."""
-    if not any(name.endswith("MULTIARCH_COMPLETE") for name in environment):
-        return []
-    return (environment.get("COMP_WORDS") or environment.get("_TYPER_COMPLETE_ARGS") or "").split()[1:]
 
 
 def plan_of(name: str) -> Plan:

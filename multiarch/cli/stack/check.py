@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import Annotated
 
@@ -17,6 +17,7 @@ from multiarch.cli.options.stacks import StacksArgument
 from multiarch.cli.terminal import print_message, print_notes, show_problems
 from multiarch.errors import MultiarchError, merge_warnings
 from multiarch.escaping import escape_terminal
+from multiarch.frozen import dataclass
 from multiarch.plurals import format_count
 from multiarch.rules import RULES, Finding, Location, Severity
 from multiarch.runs.stacks import CheckedStack, check_stacks

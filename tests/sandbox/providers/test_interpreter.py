@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 
 import pytest
 
@@ -47,10 +48,11 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
         forks.kill()
 
 
-def run(folder: Path, command: Sequence[str | Path]) -> tuple[int, str, str]:
-    done = subprocess.run(
-        command, cwd=folder, env=os.environ | {"OWN": "1"}, input="typed", capture_output=True, text=True, check=False
-    )
+def run(
+    folder: Path, command: Sequence[str | Path], environ: Mapping[str, str] = MappingProxyType({})
+) -> tuple[int, str, str]:
+    environ = {**os.environ, "OWN": "1", **environ}
+    done = subprocess.run(command, cwd=folder, env=environ, input="typed", capture_output=True, text=True, check=False)
     return done.returncode, done.stdout, done.stderr
 
 
@@ -71,11 +73,20 @@ def test_a_program_runs_and_ends_as_in_python(folder: Path, end: str) -> None:
     assert code == (1 if "_exit" in end else expected[0])
 
 
-def test_pip_lists_what_it_lists(folder: Path) -> None:
+def test_pip_lists_what_it_lists_also_after_an_installation(folder: Path, tmp_path: Path) -> None:
     arguments = ["-m", "pip", "list", "-v", "--format", "json"]
-    assert run(folder, [Layout(folder).programs / interpreter.NAME, *arguments]) == run(
-        folder, [sys.executable, *arguments]
-    )
+    environ = {"PYTHONPATH": str(tmp_path)}
+    listed = []
+    for name in ("", "", "shop"):
+        if name:
+            (tmp_path / f"{name}-1.0.dist-info").mkdir()
+            (tmp_path / f"{name}-1.0.dist-info" / "METADATA").write_text(f"Name: {name}\nVersion: 1.0\n")
+        listed.append(run(folder, [Layout(folder).programs / interpreter.NAME, *arguments], environ))
+    plain = run(folder, [sys.executable, *arguments], environ)
+    assert listed[2] == plain
+    assert '"shop"' in plain[1]
+    assert listed[0] == listed[1]
+    assert '"shop"' not in listed[1][1]
 
 
 def test_a_program_ends_with_its_language_host(folder: Path) -> None:
