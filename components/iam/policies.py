@@ -11,6 +11,7 @@ from ..account import Account
 VERSION = "2012-10-17"
 SESSION_LOGS, CNI_IPV6 = "session-logs", "cni-ipv6"
 """Names of policies of nodes' roles: :func:`node_sessions`, :func:`cni_ipv6`."""
+IMPORT = "ecr:BatchImportUpstreamImage"
 STS = "sts.amazonaws.com"
 """The audience of tokens that IAM roles are assumed with."""
 
@@ -131,13 +132,17 @@ def read_repositories(account: Account, repositories: Sequence[str]) -> pulumi.O
     return document([allow("LogIn", "ecr:GetAuthorizationToken"), allow("ReadImages", actions, arns)])
 
 
-def create_repositories(account: Account, repositories: Sequence[str]) -> pulumi.Output[str]:
+def create_repositories(account: Account, repositories: Sequence[str], *imports: str) -> pulumi.Output[str]:
     """Return what a pull-through cache needs at the first pull, besides AmazonEC2ContainerRegistryPullOnly.
 
-    That policy has ``BatchImportUpstreamImage``. Source: Amazon ECR user guide, "IAM permissions required to sync an
-    upstream registry with an Amazon ECR private registry".
+    That policy has ``BatchImportUpstreamImage``; ``imports`` is :data:`IMPORT` for roles without it.
+    Source: Amazon ECR user guide, "IAM permissions required to sync an upstream registry with an Amazon ECR private
+    registry".
     """
-    return document([allow("FirstPull", "ecr:CreateRepository", _locate_repositories(account, repositories))])
+    actions = ["ecr:CreateRepository", *imports]
+    return document(
+        [allow("FirstPull", actions if imports else actions[0], _locate_repositories(account, repositories))]
+    )
 
 
 def _locate_repositories(account: Account, repositories: Sequence[str]) -> list[pulumi.Input[str]]:

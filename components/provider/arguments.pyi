@@ -722,8 +722,9 @@ class IamSettings(TypedDict):
     nodePolicies: NotRequired[list[str]]
     """ARNs of managed policies that the roles of nodes get in addition, where the stack creates these roles."""
     pullThroughRepositories: NotRequired[list[str]]
-    """Repositories of pull-through caches in Amazon ECR that nodes may create when they pull an image for the first
-    time, where the stack creates their roles: names in the account and region of the stack, or ARNs, with `*`.
+    """Repositories of pull-through caches in Amazon ECR that nodes and Fargate may create when they pull an image for
+    the first time, where the stack creates their roles: names in the account and region of the stack, or ARNs, with
+    `*`.
     """
     serviceAccounts: NotRequired[dict[str, ServiceAccountSettings]]
     """Roles of workloads, one for each service account, by a name of your choice."""

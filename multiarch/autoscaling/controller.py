@@ -32,6 +32,8 @@ REPLICAS = 2
 _LONGEST_QUEUE = 80
 _NEEDS_IAM = ((1, 7, 0), (1, 8, 3))
 """From the first of these releases to before the last. https://github.com/aws/karpenter-provider-aws/issues/8609"""
+_SINCE = {"placementGroup": (1, 11, 0), "capacityReservations": (1, 3, 0)}
+"""Settings of an EC2NodeClass, and the release whose CRD has them. The API server drops fields that it has not."""
 # Tags that Karpenter writes itself; its CRD rejects them.
 _KARPENTER_TAG = (
     r"eks:eks-cluster-name|kubernetes\.io/cluster.*|karpenter\.sh/node(?:pool|claim)|karpenter\.k8s\.aws/ec2nodeclass"
@@ -139,6 +141,10 @@ def _version(settings: Karpenter, context: ClusterContext, report: ProblemReport
         fault = f"the IAM policies here are those of Karpenter {KARPENTER_CHART}; {version} may need others."
     elif isolated and _NEEDS_IAM[0] <= numbers < _NEEDS_IAM[1]:
         fault = f"Karpenter {version} calls IAM also with isolatedVPC, and would never let go of its node class."
+    else:
+        used = {"placementGroup": settings.placement_group, "capacityReservations": settings.capacity_reservations}
+        newer = [key for key, since in _SINCE.items() if used[key] and numbers < since]
+        fault = f"the EC2NodeClass of Karpenter {version} has no field for {' and '.join(newer)}." if newer else ""
     if fault:
         report("karpenter-version", path, fault, hint=f"Omit version for {KARPENTER_CHART}.")
     return version

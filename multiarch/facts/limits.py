@@ -51,6 +51,9 @@ _LAUNCH_TEMPLATE_FORM = "takes letters, digits and ().-/_"
 _SCALING_GROUP_FORM = "takes printable ASCII without spaces and colons"
 
 
+_DNS_FORM = "has lowercase letters, digits and -, and begins and ends with a letter or digit"
+
+
 class NameKind(Enum):
     """Every kind of name with its rule.
 
@@ -73,6 +76,10 @@ class NameKind(Enum):
     MANAGED_LABEL_VALUE = NameRule("label value of a managed node group", 63, _VALUE, _VALUE_FORM)
     TAINT_KEY = NameRule("taint key", 317, _KEY, _KEY_FORM)
     TAINT_VALUE = NameRule("taint value", 63, _VALUE, _VALUE_FORM, shortest=0)
+    NAMESPACE = NameRule("namespace", 63, r"[a-z0-9]([a-z0-9-]*[a-z0-9])?", _DNS_FORM)
+    SERVICE_ACCOUNT = NameRule("service account", 253, r"[a-z0-9]([a-z0-9.-]*[a-z0-9])?", _DNS_FORM)
+    FARGATE_NAMESPACE = NameRule("namespace of a selector", 63, r"[a-z0-9*?]([a-z0-9*?-]*[a-z0-9*?])?", _DNS_FORM)
+    FARGATE_PROFILE = NameRule("Fargate profile name", 255, _NAME, _NAME_FORM, reserved=("eks-",))
     MANAGED_TAINT_KEY = NameRule("taint key of a managed node group", 63, _KEY, _KEY_FORM)
 
 

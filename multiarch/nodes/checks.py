@@ -22,7 +22,7 @@ from multiarch.nodes.spec import ClusterContext, NodeGroupSpec
 from multiarch.nodes.user_data import PLANNED_FLAGS, check_kubelet_flag, explain_insecure_flag
 
 _RESERVATION = re.compile(
-    r"cr-[0-9a-f]+|arn:aws[a-z-]*:resource-groups:[a-z0-9-]+:[0-9]{12}:group/[\w.-]+|"
+    r"cr-[0-9a-f]+|arn:aws[a-z-]*:resource-groups:[a-z0-9-]+:[0-9]{12}:group/[\w.-]+(?:/[a-z0-9]{26})?|"
     r"capacity-reservations-only|open|none",
     re.ASCII,
 )

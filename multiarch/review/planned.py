@@ -29,7 +29,7 @@ from multiarch.stack.model import (
     PodRolePlan,
     list_services,
 )
-from multiarch.stack.roles import OF_NODES, list_roles
+from multiarch.stack.roles import FARGATE, OF_NODES, list_roles
 
 CLUSTER, RELEASE, ADD_ON = "aws:eks/cluster:Cluster", "kubernetes:helm.sh/v3:Release", "aws:eks/addon:Addon"
 VPC, POD_CIDR = "aws:ec2/vpc:Vpc", "aws:ec2/vpcIpv4CidrBlockAssociation:VpcIpv4CidrBlockAssociation"
@@ -217,7 +217,7 @@ def _list_roles(plan: Plan) -> Iterator[_Row]:
         yield "aws:iam/role:Role", name, limit
         for policy in iam.node_policies if name.endswith(OF_NODES) else ():
             yield _ATTACHMENT, f"{name}-{policy}", {"role": name, "policyArn": policy}
-        if iam.pull_through_repositories and name.endswith(OF_NODES):
+        if iam.pull_through_repositories and (name == FARGATE or name.endswith(OF_NODES)):
             yield _allow_ecr(f"{name}-pull-through", name, "ecr:CreateRepository", iam.pull_through_repositories)
     yield from chain.from_iterable(_list_policies(each) for each in plan.pod_roles if each.name not in iam.roles)
 

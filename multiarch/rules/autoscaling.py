@@ -61,8 +61,8 @@ AUTOSCALING = (
             "Use a pool under autoscaling.karpenter.nodePools in its place, use: cluster-autoscaler, or minSize 1."),
     error("karpenter-tag", "a tag that Karpenter or EKS Auto Mode writes itself", "Remove it."),
     error("karpenter-version",
-          "Karpenter below the minimum for the Kubernetes version, newer than the IAM policies here, or one that calls "
-          "IAM although it can't reach it",
+          "Karpenter below the minimum for the Kubernetes version, newer than the IAM policies here, without a "
+          "setting that the stack uses, or one that calls IAM although it can't reach it",
           "Omit version for the default."),
     error("limit-below-every-type", "a pool's limit that is below what its smallest instance type has",
           "Raise it, or choose smaller types."),

@@ -148,6 +148,13 @@ CLUSTER = (
             "Write policies or statements."),
     error("service-account-without-role", "a role in `iam.serviceAccounts` without the Pod Identity agent, which gives "
           "it to pods", "Leave addons.podIdentityAgent on, or write credentials: irsa."),
+    error("service-account-existing-role", "policies or statements in `iam.serviceAccounts` beside an existing role in "
+          "`iam.roles`, which would not get them", "Remove them, and give the role its policies where it is made."),
+    error("workload-name", "a namespace, service account or Fargate profile with a name that EKS or Kubernetes rejects",
+          "Correct the name."),
+    warning("fargate-pod-identity", "a Fargate profile for a whole namespace with pods whose IAM role comes from the "
+            "Pod Identity agent, which is a DaemonSet: Fargate has none",
+            "Write labels for the selector, or credentials: irsa."),
     error("irsa-existing-cluster", "`credentials: irsa` on an existing cluster",
           "Write pod-identity, or declare the role where the cluster's OIDC provider is declared."),
     error("own-tag", "a tag that the plan writes itself",

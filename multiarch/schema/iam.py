@@ -74,8 +74,9 @@ class Iam(Section):
     node_policies: Annotated[list[PolicyArn], Field(max_length=16), AfterValidator(reject_duplicates)] = []
     """ARNs of managed policies that the roles of nodes get in addition, where the stack creates these roles."""
     pull_through_repositories: list[Annotated[str, Field(pattern=_REPOSITORY, examples=["k8s/*"])]] = []
-    """Repositories of pull-through caches in Amazon ECR that nodes may create when they pull an image for the first
-    time, where the stack creates their roles: names in the account and region of the stack, or ARNs, with ``*``.
+    """Repositories of pull-through caches in Amazon ECR that nodes and Fargate may create when they pull an image for
+    the first time, where the stack creates their roles: names in the account and region of the stack, or ARNs, with
+    ``*``.
     """
     service_accounts: dict[Annotated[str, Field(pattern=NAME_KEY)], ServiceAccount] = {}
     """Roles of workloads, one for each service account, by a name of your choice."""

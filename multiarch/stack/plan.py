@@ -123,7 +123,13 @@ def make_plan(stack: Stack, *, today: date, pinning: bool = False) -> Plan:
             arm64_taint=taint,
             node_groups=groups,
             addons=addons,
-            pod_roles=_plan_pod_roles(spec, addons, report),
+            pod_roles=_plan_pod_roles(
+                spec,
+                addons,
+                report,
+                webhook=bool(webhook and webhook.ecr_repositories),
+                rebalance=bool(rebalance and rebalance.ecr_repositories),
+            ),
             # A cluster may have several stacks.
             fargate_profiles=spec.fargate_profiles,
             session=_plan_session(spec.session, stack.name if existing else context.name),
@@ -185,12 +191,18 @@ def _plan_addons(
     return (*own, *extra)
 
 
-def _plan_pod_roles(spec: StackSpec, addons: tuple[AddonPlan, ...], report: ProblemReport) -> tuple[PodRolePlan, ...]:
-    if not spec.iam.service_accounts:
+def _plan_pod_roles(
+    spec: StackSpec, addons: tuple[AddonPlan, ...], report: ProblemReport, *, webhook: bool, rebalance: bool
+) -> tuple[PodRolePlan, ...]:
+    if not (spec.iam.service_accounts or spec.fargate_profiles):
         return ()
-    from multiarch.stack.service_accounts import plan_service_accounts  # noqa: PLC0415  (as above)
+    from multiarch.stack import service_accounts  # noqa: PLC0415  (as above)
 
-    planned = plan_service_accounts(spec, addons, report)
+    autoscalers = reach.list_own(spec.autoscaling)
+    others = service_accounts.list_others(addons, autoscalers, webhook=webhook, rebalance=rebalance)
+    planned = service_accounts.plan_service_accounts(spec, others, report)
+    own = [(each.namespace, each.service_account) for each in planned if not each.irsa]
+    service_accounts.check_fargate(spec, (*others, *own), report)
     if by_agent := [each.name for each in planned if not each.irsa]:
         reach.check_role("service-account-without-role", " and ".join(by_agent), spec, report)
     return planned

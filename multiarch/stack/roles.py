@@ -13,6 +13,8 @@ from multiarch.stack.model import ExistingClusterPlan, NewNetwork, Plan
 
 OF_NODES = "-nodes"
 """The end of the names of nodes' roles."""
+FARGATE = "fargate"
+"""The name of the role of Fargate pods."""
 _MANAGED = f"{NodeGroupKind.MANAGED}{OF_NODES}"
 
 
@@ -23,7 +25,7 @@ def list_roles(plan: Plan) -> Iterator[str]:
     if isinstance(plan.network, NewNetwork) and plan.network.flow_logs:
         yield "flow-logs"
     if plan.fargate_profiles:
-        yield "fargate"
+        yield FARGATE
     for kind in sorted({group.kind for group in plan.node_groups}):
         yield f"{kind}{OF_NODES}"
     autoscaling = plan.autoscaling

@@ -72,10 +72,13 @@ def test_nodes_may_create_the_repositories_of_pull_through_caches(stack: dict[st
     central = "arn:aws:ecr:eu-west-1:999988887777:repository/hub/*"
     found = world(merged(stack, {"iam": {"pullThroughRepositories": ["k8s/*", central]}}))
     given = {each.name: each.inputs for each in found.all(declared.ROLE_POLICY) if each.name.endswith("-pull-through")}
-    assert set(given) == {f"{name}-pull-through" for name in list_roles(found.plan) if name.endswith("-nodes")}
-    for inputs in given.values():
+    expected = {name for name in list_roles(found.plan) if name.endswith("-nodes") or name == "fargate"}
+    assert set(given) == {f"{name}-pull-through" for name in expected}
+    for name, inputs in given.items():
         (statement,) = json.loads(str(inputs["policy"]))["Statement"]
-        assert statement["Action"] == "ecr:CreateRepository"
+        # AWS's policy for Fargate has no rights of pull-through caches at all.
+        both = ["ecr:CreateRepository", "ecr:BatchImportUpstreamImage"]
+        assert statement["Action"] == (both if name == "fargate-pull-through" else both[0])
         assert statement["Resource"] == ["arn:aws:ecr:eu-west-1:111122223333:repository/k8s/*", central]
 
 

@@ -13,7 +13,7 @@ from tests.components import declared
 from tests.components.declared import World, world
 from tests.stack.words import plan
 
-RESERVED = "arn:aws:resource-groups:eu-west-1:111122223333:group/reserved"
+RESERVED = "arn:aws:resource-groups:eu-west-1:111122223333:group/reserved/0222xxbw4wbpdi7mg47ppcu8kr"
 
 
 def test_every_launch_template_demands_imdsv2_and_hides_tags_from_it(full: World) -> None:

@@ -7,6 +7,7 @@ import json
 import re
 from collections.abc import Mapping
 from functools import cache
+from typing import Any
 
 import pytest
 
@@ -206,12 +207,16 @@ def test_warnings_are_exported_without_the_line_that_a_comment_would_move(small:
 
 
 def test_fargate_profiles_use_private_subnets_and_get_another_name_when_they_change() -> None:
-    def profile(namespace: str) -> dict[str, object]:
-        found = world({"fargateProfiles": {"jobs": {"selectors": [{"namespace": namespace}]}}})
-        assert found.inputs(declared.ATTACHMENT, "AmazonEKSFargatePodExecutionRolePolicy")
-        return found.inputs("aws:eks/fargateProfile:FargateProfile", "jobs")
+    def profile(namespace: str, key: str = "jobs", **roles: str) -> dict[str, Any]:
+        profiles = {key: {"selectors": [{"namespace": namespace}]}}
+        found = world({"fargateProfiles": profiles, "iam": {"roles": roles}})
+        assert roles or found.inputs(declared.ATTACHMENT, "AmazonEKSFargatePodExecutionRolePolicy")
+        return found.inputs("aws:eks/fargateProfile:FargateProfile", key)
 
     first = profile("jobs")
     assert first["selectors"] == [{"namespace": "jobs"}]
     assert first["subnetIds"] == world().inputs(declared.MANAGED, "web")["subnetIds"]
     assert first["fargateProfileName"] != profile("batch")["fargateProfileName"]
+    own = profile("jobs", fargate="arn:aws:iam::111122223333:role/fargate")
+    assert first["fargateProfileName"] != own["fargateProfileName"]
+    assert len(profile("jobs", key="j" * 80)["fargateProfileName"]) == 63

@@ -173,6 +173,8 @@ CASES: list[tuple[str, dict[str, Any], str, str, Severity]] = [
      merged(pool(zones=["eu-west-1c"]), {"network": {"zones": ["eu-west-1a", "eu-west-1b"]}}), f"{POOL}.zones[0]",
      "eu-west-1a, eu-west-1b", ERROR),
     ("karpenter-version", karpenter(version="1.8.2"), f"{ROOT}.karpenter.version", "needs 1.9 or later", ERROR),
+    ("karpenter-version", karpenter(version="1.10.0", placementGroup="near"), f"{ROOT}.karpenter.version",
+     "no field for placementGroup", ERROR),
     ("karpenter-version", karpenter(version="1.15.0"), f"{ROOT}.karpenter.version", "policies", ERROR),
     ("al2-too-new", karpenter(amiAlias="al2@v20250701"), f"{ROOT}.karpenter.amiAlias", "1.32 is the last", ERROR),
     ("ami-alias", karpenter(amiAlias="al2023"), f"{ROOT}.karpenter.amiAlias", "al2023@v20260715", ERROR),

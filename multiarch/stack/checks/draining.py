@@ -16,7 +16,8 @@ def choose_termination_handler(spec: StackSpec, groups: Sequence[NodeGroupSpec],
     """Return what was written, or whether there are self-managed groups and the handler can be installed and run."""
     own = [group for group in groups if group.kind is NodeGroupKind.SELF_MANAGED]
     written, path = spec.node_termination_handler, ("nodeTerminationHandler",)
-    isolated = not can_pull(TERMINATION_HANDLER.name, spec)
+    # A mirror alone does not turn it on: stacks had mirrors before the handler could be pulled from one.
+    isolated = not can_pull(TERMINATION_HANDLER.name, spec, mirrored=bool(written))
     able = can_reach_api(spec) and not isolated and spec.cluster is None
     wanted = bool(own) and able if written is None else written
     if wanted and not own:

@@ -24,14 +24,15 @@ def is_isolated(spec: StackSpec) -> bool:
     return spec.network.nat == "none" or bool(spec.autoscaling.karpenter.isolated_vpc)
 
 
-def can_pull(chart: str, spec: StackSpec) -> bool:
+def can_pull(chart: str, spec: StackSpec, *, mirrored: bool = True) -> bool:
     """Return whether nodes can reach the image of a chart: its publisher has no VPC endpoint."""
-    return not is_isolated(spec) or has_copy(chart, spec)
+    return not is_isolated(spec) or has_copy(chart, spec, mirrored=mirrored)
 
 
-def has_copy(chart: str, spec: StackSpec) -> bool:
-    """Return whether the image of a chart is in a registry that its publisher does not have."""
-    return get_publisher(chart) in {*spec.charts.image_registries, *spec.registry_mirrors}
+def has_copy(chart: str, spec: StackSpec, *, mirrored: bool = True) -> bool:
+    """Return whether a registry of the organisation has the image of a chart, or with ``mirrored`` a mirror."""
+    mirrors = spec.registry_mirrors if mirrored else ()
+    return get_publisher(chart) in {*spec.charts.image_registries, *mirrors}
 
 
 def list_also_needed(spec: StackSpec) -> Iterator[str]:
