@@ -76,6 +76,8 @@ def explain_fixed_value(step: Step) -> str:
     keys = [key for path, key in _FIXED.items() if any(is_below(each, [path]) for each in step.causes)]
     if not keys or step.type not in (CLUSTER, VPC) or not step.urn.startswith(_PLANNED):
         return ""
+    if {"name", "region"} & {*step.causes}:  # there is no cluster to compare with
+        return ""
     return f"`pulumi preview` rejects this (fixed-value): a cluster keeps {', '.join(keys)} for its life"
 
 

@@ -248,6 +248,9 @@ def test_what_a_cluster_keeps_for_its_life_is_said_to_be_rejected(
     text = f"`pulumi preview` rejects this (fixed-value): a cluster keeps {key} for its life"
     assert {each.reasons for each in found.nodes} == {(text,)}
     assert f"{text}." in [each.text for each in found.findings]
+    renamed = compare_stack(StackChange(preview, before, version({**change, "clusterName": "other"}), TODAY))
+    texts = [each.text for each in renamed.findings if each.subject == "EKS cluster shop-dev"]
+    assert texts[0].startswith("It is replaced")
 
 
 def test_a_line_for_each_changed_key_says_what_changed() -> None:
