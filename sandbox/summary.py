@@ -55,7 +55,8 @@ def _print_counts(console: Console, where: str, found: Mapping[str, Sequence[str
 
 def _print_stack(console: Console, layout: Layout, stack: str) -> None:
     if recorded := releases(layout.manifests(stack)):
-        console.print(f"[bold]Helm releases of {stack}[/bold], recorded and not installed: the sandbox runs no charts")
+        text = f"[bold]Helm releases of {stack}[/bold], recorded and not installed: the sandbox runs no charts"
+        console.print(text, soft_wrap=True)
         for line in recorded:
             console.print(f"  {escape(line)}", highlight=False, soft_wrap=True)
     outputs = backend.checkpoint(layout, stack).outputs

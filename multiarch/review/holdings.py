@@ -24,6 +24,7 @@ _FILES = _data("file system", "its files")
 _SNAPSHOT = _data("snapshot", "its data")
 _GLOBAL = _data("global database", "replication between its regions")
 _KEY = _data("KMS key", "everything that is encrypted with it")
+_CONNECTIONS = "the VPC's connections to the internet"
 _RECORD = _pods("DNS record", "the connections of clients that look the name up")
 _PROVIDER = _pods("identity provider", "the access of all who assume a role by it")
 _LOAD_BALANCER = _pods("load balancer", "its address and open connections")
@@ -98,7 +99,9 @@ _AWS = {
     "ec2/subnet:Subnet": _pods("subnet", "the nodes and network interfaces in it"),
     "ec2/natGateway:NatGateway": _pods("NAT gateway", "open connections to the internet, and its public address"),
     "ec2/eip:Eip": _data("Elastic IP address", "the address, which others may have allowed"),
-    "ec2/internetGateway:InternetGateway": _pods("internet gateway", "the VPC's connections to the internet"),
+    "ec2/vpcIpv4CidrBlockAssociation:VpcIpv4CidrBlockAssociation": _pods("CIDR block of the VPC", "the subnets in it"),
+    "ec2/egressOnlyInternetGateway:EgressOnlyInternetGateway": _pods("egress-only internet gateway", _CONNECTIONS),
+    "ec2/internetGateway:InternetGateway": _pods("internet gateway", _CONNECTIONS),
     "ec2/routeTable:RouteTable": _pods("route table", "the routes of its subnets"),
     "ec2/vpcEndpoint:VpcEndpoint": _pods("VPC endpoint", "the private way to an AWS service"),
     "lb/loadBalancer:LoadBalancer": _LOAD_BALANCER,

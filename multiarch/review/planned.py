@@ -49,6 +49,15 @@ _FORCED = (
     "selectors",
 )
 """Inputs of AWS's resources here whose change replaces them. Source: pulumi-aws's schema; EKS API, CreateCluster."""
+_FIXED = {
+    "cidrBlock": "network.cidr",
+    "kubernetesNetworkConfig.ipFamily": "network.ipFamily",
+    "kubernetesNetworkConfig.serviceIpv4Cidr": "network.serviceCidr",
+    "encryptionConfig": "secretsEncryption",
+    "vpcConfig.vpcId": "network.vpcId",
+    "roleArn": "iam.path and iam.roles.cluster",
+}
+"""Keys of a stack that the rule ``fixed-value`` compares, by the inputs of the cluster and its VPC."""
 _Row = tuple[str, str, Properties]
 
 
@@ -60,6 +69,16 @@ def with_planned_steps(change: StackChange) -> StackChange:
     seen = {(step.type, step.name) for step in change.preview.steps}
     more = [step for step in _list_steps(change.before, new) if (step.type, step.name) not in seen]
     return replace(change, preview=replace(change.preview, steps=(*change.preview.steps, *more)))
+
+
+def explain_fixed_value(step: Step) -> str:
+    """Say that a preview rejects the replacement that the stack files alone show; empty where it does not."""
+    keys = [key for path, key in _FIXED.items() if any(is_below(each, [path]) for each in step.causes)]
+    if not keys or step.type not in (CLUSTER, VPC) or not step.urn.startswith(_PLANNED):
+        return ""
+    if {"name", "region"} & {*step.causes}:  # there is no cluster to compare with
+        return ""
+    return f"`pulumi preview` rejects this (fixed-value): a cluster keeps {', '.join(keys)} for its life"
 
 
 def replace_planned_urns(findings: Iterable[Finding]) -> Iterator[Finding]:
@@ -141,9 +160,10 @@ def _list_control_plane(plan: Plan) -> Iterator[_Row]:
         "deletionProtection": cluster.deletion_protection,
         "roleArn": plan.iam.roles.get("cluster", f"{_OWN}, with the path {plan.iam.path}"),
         "enabledClusterLogTypes": sorted(cluster.logging.types),
-        "kubernetesNetworkConfig": {"serviceIpv4Cidr": cluster.service_cidr}
-        if cluster.service_cidr
-        else {"ipFamily": "ipv6"},
+        "kubernetesNetworkConfig": {
+            "ipFamily": "ipv4" if cluster.service_cidr else "ipv6",
+            "serviceIpv4Cidr": cluster.service_cidr or UNKNOWN,
+        },
         **upgrades,
         **cluster.later_inputs,
         "vpcConfig": {

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from multiarch.review.holdings import Holding, get_holding, is_judged, is_resource
 from multiarch.review.model import Operation, StackChange, State, Step
 from multiarch.review.noise import is_of_no_concern
+from multiarch.review.planned import explain_fixed_value
 from multiarch.review.values import format_difference, get_resource_name, limit_lines
 from multiarch.rules import REVIEW_RULES, Finding, Risk
 
@@ -51,9 +52,9 @@ def _replaced(step: Step, held: Holding) -> Finding:
     details = [_because(step), order, *_safeguards(step.old, retained=retained)]
     fate = "The old one stays in place, and Pulumi stops managing it." if retained else f"Lost with it: {held.lost}."
     risk = Risk.HIGH if step.deletes_first and not retained else None
-    return Finding(
-        rule, _subject(step, held), f"It is replaced by a new one. {fate}", tuple(details), (step.urn,), risk
-    )
+    rejected = explain_fixed_value(step)
+    text = f"{rejected}." if rejected else f"It is replaced by a new one. {fate}"
+    return Finding(rule, _subject(step, held), text, tuple(details), (step.urn,), risk)
 
 
 def _deleted(step: Step, held: Holding, created: list[Step]) -> Finding:

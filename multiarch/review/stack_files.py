@@ -41,8 +41,10 @@ def list_changed_keys(change: StackChange) -> Iterator[str]:
     old, new = (each.values if each and each.plan else {} for each in (change.before, change.after))
     for path in list_differences(old, new) if old and new else ():
         was, now = (MISSING if (value := get_value_at(each, path)) is None else value for each in (old, new))
-        values = format_from_to(was, now, path)
-        yield f"{path}: {values}" if values else path
+        # This value names a way to get credentials.
+        shown = path.removesuffix(".credentials") if path.startswith("iam.serviceAccounts.") else path
+        what = "added" if was is MISSING else "removed" if now is MISSING else "changed"
+        yield f"{path}: {format_from_to(was, now, shown) or what}"
 
 
 def _destroys(preview: Preview) -> bool:

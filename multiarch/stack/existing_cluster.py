@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from multiarch.autoscaling.model import AutoscalingPlan
 from multiarch.errors import KeyPath
@@ -15,6 +16,9 @@ from multiarch.schema.cluster import NEW_CLUSTER_KEYS, ExistingCluster
 from multiarch.schema.stack import StackSpec
 from multiarch.stack.model import ExistingClusterPlan, ExistingNetwork
 from multiarch.stack.network import plan_subnets
+
+if TYPE_CHECKING:  # a stack has none of the parts
+    from multiarch.schema.parts import Cluster
 
 _CLUSTER: KeyPath = ("cluster",)
 _SECURITY_GROUP = r"sg-([0-9a-f]{8}|[0-9a-f]{17})"
@@ -37,6 +41,7 @@ def plan_existing_cluster(
             f"{', '.join(missing)} of the cluster {settings.existing} {'is' if len(missing) == 1 else 'are'} missing.",
             hint=f"Run `multiarch stack pin {stack}`, which reads them from AWS.",
         )
+    report_custom_networking(settings, report)
     cluster = ExistingClusterPlan(
         name=settings.existing,
         version=spec.kubernetes_version,
@@ -52,6 +57,13 @@ def plan_existing_cluster(
                 "security-group-id", (*_CLUSTER, "securityGroups", index), f"{group!r} is not a security group's ID."
             )
     return cluster, _plan_subnets(settings, region, report)
+
+
+def report_custom_networking(settings: ExistingCluster | Cluster, report: ProblemReport) -> None:
+    """Report subnets of pods in a cluster with IPv6, where the VPC CNI uses none."""
+    if settings.ip_family == "ipv6" and settings.custom_networking:
+        message = "custom networking is for IPv4 addresses, and ipFamily is ipv6."
+        report("ipv6", (*_CLUSTER, "customNetworking"), message, hint="Omit customNetworking.")
 
 
 def _list_missing(spec: StackSpec, settings: ExistingCluster) -> Iterator[str]:

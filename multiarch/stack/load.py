@@ -31,7 +31,7 @@ from multiarch.frozen import dataclass
 from multiarch.rules import Severity
 from multiarch.schema.cluster import NEW_CLUSTER_KEYS
 from multiarch.schema.stack import StackSpec
-from multiarch.stack import wording, yaml_source
+from multiarch.stack import schema_paths, wording, yaml_source
 from multiarch.stack.engine_config import (
     AWS,
     DEFAULTS,
@@ -256,10 +256,14 @@ _UNREAD = ("endless-alias", "not-utf-8", "not-yaml", "several-documents", "too-m
 
 def _spec(merged: dict[str, Any], origin: Origin, files: ConfigLayer, problems: list[Problem]) -> StackSpec | None:
     """Validate; on failure add to ``problems`` and return None."""
-    empty = dict.fromkeys(key for key, value in merged.items() if value == "")
-    for key in empty:
-        message, hint = f"{key} is empty.", "Give it a value, or omit it."
-        problems.append(origin.problem("empty-value", (key,), message, hint=hint))
+    network = merged["network"] if isinstance(merged.get("network"), dict) else {}
+    empty: dict[str, KeyPath] = {key: (key,) for key, value in merged.items() if value == ""}
+    # Programs pass null for what they omit.
+    nothing = ("", None) if files.file else ("",)
+    empty |= {f"network.{key}": ("network", key) for key, value in network.items() if value in nothing}
+    for path in empty.values():
+        hint = "Give it a value." if schema_paths.is_required(path) else "Give it a value, or omit it."
+        problems.append(origin.problem("empty-value", path, f"{path[-1]} is empty.", hint=hint))
     try:
         spec = StackSpec.model_validate(merged, by_alias=True, by_name=False)
     except ValidationError as error:

@@ -56,8 +56,13 @@ def plan_network(
 
     ``also_needed`` are endpoints that the stack's other settings need when there is no route to the internet.
     """
-    if any(each is not None for each in (spec.vpc_id, spec.private_subnet_ids, spec.private_subnets, spec.pod_subnets)):
+    if any(each is not None for each in (spec.vpc_id, spec.private_subnet_ids, spec.private_subnets)):
         return _existing(spec, region, report)
+    if spec.pod_subnets is not None:
+        message = "podSubnets is for an existing VPC, and vpcId is missing."
+        hint = "Write podCidr for a new VPC, or vpcId and privateSubnets."
+        report("pod-subnets", (*_NETWORK, "podSubnets"), message, hint=hint)
+        return None
     zones, count = _zones(spec, region, report)
     cidr = _cidr(spec.cidr or DEFAULT_CIDR, (*_NETWORK, "cidr"), _VPC_PREFIXES, report)
     if cidr is None:
@@ -151,7 +156,8 @@ def plan_service_cidr(spec: Network, network: NewNetwork | ExistingNetwork | Non
         )
     for cidr in network.cidrs if isinstance(network, NewNetwork) else ():
         if service.overlaps(IPv4Network(cidr)):
-            report("overlapping-cidrs", path, f"the Service CIDR block {service} overlaps the VPC's {cidr}.")
+            where = (*_NETWORK, "podCidr") if cidr == spec.pod_cidr and not spec.service_cidr else path
+            report("overlapping-cidrs", where, f"the Service CIDR block {service} overlaps the VPC's {cidr}.")
     return str(service)
 
 
@@ -199,20 +205,24 @@ def count_addresses(group: NodeGroupPlan, *, prefix_delegation: bool, custom_net
     )
 
 
-def read_cidr(text: str, path: KeyPath, example: str, report: ProblemReport) -> IPv4Network | None:
-    """Read an IPv4 CIDR block; report what is none, with the CIDR block around an address that has a prefix."""
+def read_cidr(
+    text: str, path: KeyPath, example: str, report: ProblemReport, prefixes: range = range(33)
+) -> IPv4Network | None:
+    """Read an IPv4 CIDR block; report what is none, with the CIDR block of ``prefixes`` around an address."""
     try:
         return IPv4Network(text)
     except ValueError:
         hint = f"Write a CIDR block such as {example}."
         with suppress(ValueError):
-            hint = f"Did you mean {IPv4Network(text, strict=False)}?" if "/" in text else hint
+            address, _, length = text.partition("/")
+            near = min(max(int(length), prefixes[0]), prefixes[-1])
+            hint = f"Did you mean {IPv4Network(f'{address}/{near}', strict=False)}?"
         report("cidr", path, f"{text!r} is not an IPv4 CIDR block.", hint=hint)
         return None
 
 
 def _cidr(text: str, path: KeyPath, prefixes: range, report: ProblemReport) -> IPv4Network | None:
-    found = read_cidr(text, path, DEFAULT_CIDR, report)
+    found = read_cidr(text, path, DEFAULT_CIDR, report, prefixes)
     if found is None or found.prefixlen in prefixes:
         return found
     report("cidr-size", path, f"{found} is a /{found.prefixlen}; here it must be /{prefixes[0]} to /{prefixes[-1]}.")

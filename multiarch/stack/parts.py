@@ -33,6 +33,7 @@ from multiarch.schema.base import Section
 from multiarch.schema.parts import Cluster, PatchedWorkloads, SingleClusterAutoscaler, SingleKarpenter, SingleNodeGroup
 from multiarch.stack import wording
 from multiarch.stack.checks import cluster, names
+from multiarch.stack.existing_cluster import report_custom_networking
 from multiarch.stack.origin import Origin
 
 Model = TypeVar("Model", bound=Section)
@@ -184,6 +185,7 @@ def _cluster_context(settings: Cluster, family: AmiFamily, today: date, report: 
         report("cluster-name", (*path, "name"), f"{fault}.")
     if not cluster.check_kubernetes(settings.kubernetes_version, today, report, (*path, "kubernetesVersion")):
         raise StackError(report.sorted())
+    report_custom_networking(settings, report)
     written = settings.arm64_taint
     taint = None if written == "none" else read_taint(written, (*path, "arm64Taint"), report)
     return ClusterContext(

@@ -264,7 +264,7 @@ def _check_stack(
 def _check_new_cluster(spec: StackSpec, groups: tuple[NodeGroupPlan, ...], report: ProblemReport) -> None:
     """Check the keys that an existing cluster does not take."""
     production.check_zones(spec, report)
-    autoscalers.check_custom_networking(spec, report)
+    autoscalers.check_vpc_cni(spec, report)
     access.check_access(spec.access, report)
     access.check_api_endpoint(spec.api_endpoint, report)
     cluster.check_encryption(spec, report)

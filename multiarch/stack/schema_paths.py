@@ -76,6 +76,13 @@ def find_model(path: KeyPath, root: type[Section] = StackSpec) -> type[Section] 
     return known.get(place)
 
 
+def is_required(path: KeyPath, root: type[Section] = StackSpec) -> bool:
+    """Return whether a key can't be omitted."""
+    model = find_model(path[:-1], root)
+    field = list_fields(model).get(str(path[-1])) if model else None
+    return field is not None and field.is_required()
+
+
 def find_elsewhere(key: str, root: type[Section] = StackSpec) -> tuple[str, ...]:
     """Return where else in a file ``key`` is known: dotted paths with NAME for a node group's name, sorted."""
     return tuple(
@@ -87,11 +94,11 @@ def find_elsewhere(key: str, root: type[Section] = StackSpec) -> tuple[str, ...]
     )
 
 
-def find_nearest(written: str, known: Sequence[str]) -> str | None:
+def find_nearest(written: str, known: Sequence[str], similarity: float = _NEARLY) -> str | None:
     """Return the known word that was probably meant.
 
     It may be spelled otherwise (``instance_types``), have more parts (``kubernetesVersion`` for ``version``), or be
-    few letters away.
+    few letters away: by ``similarity``, of which 1 is the same word.
     """
     plain = {_bare(word): word for word in known}
     bare = _bare(written)
@@ -102,12 +109,13 @@ def find_nearest(written: str, known: Sequence[str]) -> str | None:
         return holding[0]
     from difflib import get_close_matches  # noqa: PLC0415  (only needed once something is wrong)
 
-    close = get_close_matches(bare, plain, n=1, cutoff=_NEARLY)
+    close = get_close_matches(bare, plain, n=1, cutoff=similarity)
     return plain[close[0]] if close else None
 
 
 def _bare(word: str) -> str:
-    return re.sub(r"[-_ ]", "", word).lower()
+    # Sizes are written xxl and 2xl.
+    return re.sub(r"xx+(?=l)", lambda size: f"{len(size[0])}x", re.sub(r"[-_ ]", "", word).lower())
 
 
 def list_options(annotation: Any) -> Iterator[Any]:  # noqa: ANN401  (an annotation has no better type)

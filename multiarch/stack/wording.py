@@ -19,7 +19,14 @@ from multiarch.schema.iam import IAM_FORMS
 from multiarch.schema.stack import StackSpec
 from multiarch.schema.webhook_installation import FORMS
 from multiarch.stack.origin import Origin
-from multiarch.stack.schema_paths import find_elsewhere, find_model, find_nearest, list_fields, read_descriptions
+from multiarch.stack.schema_paths import (
+    find_elsewhere,
+    find_model,
+    find_nearest,
+    is_required,
+    list_fields,
+    read_descriptions,
+)
 
 _EXPECTED = {
     "bool_type": "true or false",
@@ -33,6 +40,8 @@ _EXPECTED = {
 }
 _NUMBER = re.compile(r"-?\d+(\.\d+)?")
 _UNQUOTED = {"bool_type": re.compile("true|false"), "float_type": _NUMBER, "int_type": re.compile(r"-?\d+")}
+_FLAGS = {"on": "true", "yes": "true", "off": "false", "no": "false"}
+"""What other YAML takes for true and false."""
 _QUOTED = re.compile(r"'([^']*)'")
 _SHOWN_TEXT_LIMIT = 60
 _BELONGS = {
@@ -145,6 +154,8 @@ def _missing(path: KeyPath, document: _Document) -> Problem:
     model = find_model(path[:-1], document.root)
     meaning = read_descriptions(model).get(str(path[-1]), "") if model else ""
     meaning = " ".join(meaning.replace("``", "").split())
+    if meaning:
+        meaning = f"Add it: {meaning if meaning[:2].isupper() else meaning[0].lower() + meaning[1:]}"
     return document.origin.problem("missing-key", path, f"{path[-1]} is missing.", hint=meaning)
 
 
@@ -152,13 +163,26 @@ def _wrong_type(path: KeyPath, expected: str, kind: str, document: _Document) ->
     key, written = _key(path), document.origin.value(path)
     reason = _REASON if document.root is StackSpec and path[:1] == ("acknowledge",) else ""
     if written is None or written == "":
-        message, hint = f"{key} is empty.", reason or f"It takes {expected}; give it one, or omit it."
-        return document.origin.problem("empty-value", path, message, hint=hint)
+        hint = (
+            reason or f"It takes {expected}; give it one{'' if is_required(path, document.root) else ', or omit it'}."
+        )
+        return document.origin.problem("empty-value", path, f"{key} is empty.", hint=hint)
     message = f"{key} is {describe_value(written)}; it takes {expected}."
-    return document.origin.problem("wrong-type", path, message, hint=reason or _type_hint(written, kind))
+    return document.origin.problem("wrong-type", path, message, hint=reason or _type_hint(path, kind, document))
 
 
-def _type_hint(written: Any, kind: str) -> str:  # noqa: ANN401
+def _type_hint(path: KeyPath, kind: str, document: _Document) -> str:
+    match kind, document.origin.value(path):
+        case "bool_type", str() as written if written.lower() in _FLAGS:
+            return f"Write {_FLAGS[written.lower()]}."
+        case "model_type", bool() as written if model := find_model(path, document.root):
+            return f"Write {{enabled: {describe_value(written)}}}." if "enabled" in list_fields(model) else ""
+        case "list_type", dict():
+            return "Write it as a list: [{…}]."
+    return _scalar_hint(document.origin.value(path), kind)
+
+
+def _scalar_hint(written: Any, kind: str) -> str:  # noqa: ANN401
     match kind, written:
         case "string_type", bool() | int() | float():
             return f'Write it in quotes: "{json.dumps(written)}".'
@@ -181,10 +205,12 @@ def _unknown_key(path: KeyPath, document: _Document) -> str:
     if model in (AutoMode, AutoModeNodePool) and key in NOT_GIVEN:
         return NOT_GIVEN[key]
     known = list(list_fields(model)) if model else []
-    if near := find_nearest(key, known):
+    found = find_elsewhere(key, document.root)
+    if near := find_nearest(key, known, 1) if found else find_nearest(key, known):
         return f"Did you mean {near}?"
-    if found := find_elsewhere(key, document.root):
-        return f"It belongs to {' or '.join(found)}."
+    if found:
+        below = " or ".join(each for each in found if each != key)
+        return f"It belongs {' or '.join([f'to {below}'] * bool(below) + ['at the top level'] * (key in found))}."
     return f"Known here: {', '.join(known)}."
 
 
@@ -214,6 +240,11 @@ def _wrong_length(path: KeyPath, written: Any, context: Any) -> tuple[str, str, 
     return "wrong-length", f"{_key(path)} {state}.", f"Name at {word} {limit}."
 
 
+def _wrong_value(path: KeyPath, written: Any, context: Any) -> tuple[str, str, str]:  # noqa: ANN401, ARG001
+    fault = str(context["error"])
+    return "not-valid", f"{fault}.", "Remove one of them." if fault.endswith("is named twice") else ""
+
+
 _SPECIAL: dict[str, Callable[[KeyPath, Any, Any], tuple[str, str, str]]] = {
     "greater_than_equal": _out_of_range,
     "less_than_equal": _out_of_range,
@@ -221,7 +252,7 @@ _SPECIAL: dict[str, Callable[[KeyPath, Any, Any], tuple[str, str, str]]] = {
     "string_pattern_mismatch": _wrong_form,
     "too_long": _wrong_length,
     "too_short": _wrong_length,
-    "value_error": lambda path, written, context: ("not-valid", f"{context['error']}.", ""),  # noqa: ARG005
+    "value_error": _wrong_value,
 }
 
 

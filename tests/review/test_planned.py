@@ -11,8 +11,11 @@ import pytest
 from multiarch.observed.resources.paths import UNKNOWN
 from multiarch.rebalance.install.objects import build_objects
 from multiarch.review import planned
+from multiarch.review.difference import compare_stack
 from multiarch.review.digest import StackReview, build_digest
+from multiarch.review.holdings import is_judged, is_resource
 from multiarch.review.model import Preview, StackChange, StackVersion
+from multiarch.review.stack_files import list_changed_keys
 from multiarch.rules import Risk
 from tests.components.declared import world
 from tests.stack.test_existing_cluster import on_cluster
@@ -210,11 +213,68 @@ def reviewed(old: StackVersion | None, new: StackVersion | None) -> StackReview:
     return found
 
 
-def test_zonal_shift_that_is_only_omitted_is_an_update_that_fails() -> None:
-    entries = reviewed(version({"zonalShift": True}), version({})).entries
+@pytest.mark.parametrize(
+    ("key", "value", "says"),
+    [
+        ("zonalShift", True, "Write zonalShift: false; EKS rejects the update otherwise."),
+        (
+            "controlPlaneTier",
+            "tier-xl",
+            "Write controlPlaneTier: standard; EKS keeps the tier, and bills it, otherwise.",
+        ),
+    ],
+)
+def test_a_setting_of_the_control_plane_that_is_only_omitted_stays(key: str, value: object, says: str) -> None:
+    entries = reviewed(version({key: value}), version({})).entries
     (found,) = [each.finding for each in entries if each.finding.rule.name == "change-control-plane"]
-    assert found.text.startswith("zonalShift true → not set: ")
-    assert found.details == ("EKS rejects that update: write zonalShift: false.",)
+    assert found.text.startswith(f"{key} {str(value).lower()} → not set: ")
+    assert found.text.endswith(says)
+
+
+@pytest.mark.parametrize(
+    ("change", "key"),
+    [
+        ({"network": {"ipFamily": "ipv6"}}, "network.ipFamily"),
+        ({"network": {"serviceCidr": "172.30.0.0/16"}}, "network.serviceCidr"),
+        ({"network": {"cidr": "10.2.0.0/16"}}, "network.cidr"),
+        ({"iam": {"path": "/other/"}}, "iam.path and iam.roles.cluster"),
+    ],
+)
+def test_what_a_cluster_keeps_for_its_life_is_said_to_be_rejected(
+    before: StackVersion, change: dict[str, Any], key: str
+) -> None:
+    preview = Preview("shop-dev", "multiarch-eks", "", (), (), (), succeeded=False)
+    found = compare_stack(StackChange(preview, before, version(change), TODAY))
+    text = f"`pulumi preview` rejects this (fixed-value): a cluster keeps {key} for its life"
+    assert {each.reasons for each in found.nodes} == {(text,)}
+    assert f"{text}." in [each.text for each in found.findings]
+    renamed = compare_stack(StackChange(preview, before, version({**change, "clusterName": "other"}), TODAY))
+    texts = [each.text for each in renamed.findings if each.subject == "EKS cluster shop-dev"]
+    assert texts[0].startswith("It is replaced")
+
+
+def test_a_line_for_each_changed_key_says_what_changed() -> None:
+    def account(**more: str) -> dict[str, Any]:
+        statement = {"actions": ["s3:GetObject", "s3:ListBucket"], "resources": ["arn:aws:s3:::orders/*"]}
+        return {"iam": {"serviceAccounts": {"orders": {"namespace": "shop", "statements": [statement], **more}}}}
+
+    def compare(old: dict[str, Any], new: dict[str, Any]) -> list[str]:
+        preview = Preview("shop-dev", "multiarch-eks", "", (), (), (), succeeded=False)
+        return list(list_changed_keys(StackChange(preview, version(old), version(new), TODAY)))
+
+    (line,) = compare(account(), account(credentials="irsa"))
+    assert line == "iam.serviceAccounts.orders.credentials: pod-identity → irsa"
+    assert compare({}, account()) == ["iam.serviceAccounts.orders: added"]
+    assert compare(account(), {}) == ["iam.serviceAccounts.orders: removed"]
+
+
+@pytest.mark.parametrize("network", [{"podCidr": "100.64.0.0/16"}, {"ipFamily": "ipv6"}])
+def test_each_type_that_the_components_declare_is_judged(network: Mapping[str, Any]) -> None:
+    fargate = {"fargateProfiles": {"jobs": {"selectors": [{"namespace": "jobs"}]}}}
+    account = {"namespace": "shop", "credentials": "irsa", "policies": ["arn:aws:iam::aws:policy/ReadOnlyAccess"]}
+    declared = world(merged(FULL, {"network": network, **fargate, "iam": {"serviceAccounts": {"orders": account}}}))
+    types = {each.type for each in declared.resources}
+    assert [each for each in sorted(types) if is_resource(each, "") and not is_judged(each)] == []
 
 
 def risks(found: StackReview) -> dict[str, Risk]:

@@ -88,6 +88,8 @@ CASES: list[tuple[str, dict[str, Any], str, str, Severity]] = [
      "iam.serviceAccounts.orders.credentials", "OIDC provider", ERROR),
     ("cluster-not-pinned", {"cluster": {"existing": "shop"}}, "cluster",
      "kubernetesVersion, cluster.subnets, cluster.authenticationMode, cluster.ipFamily of the cluster shop", ERROR),
+    ("ipv6", on_cluster(cluster={"ipFamily": "ipv6", "customNetworking": True}), "cluster.customNetworking",
+     "is for IPv4", ERROR),
     ("cluster-name", on_cluster(cluster={"existing": "-shop"}), "cluster.existing", "letter", ERROR),
     ("one-zone", on_cluster(cluster={"subnets": {"eu-west-1b": None}}), "cluster.subnets", "eu-west-1a", WARNING),
     ("zone", on_cluster(cluster={"subnets": {"eu-central-1a": [A]}}), "cluster.subnets.eu-central-1a", "of eu-west-1",

@@ -74,7 +74,32 @@ AT_TOP = [
         "taints: []",
         "taints: taints is unknown here. It belongs to admissionWebhook.configuration.taints or autoscaling",
     ),
-    ("network: {zones: [eu-west-1a, eu-west-1a]}", "network.zones: eu-west-1a is named twice."),
+    ("network: {zones: [eu-west-1a, eu-west-1a]}", "network.zones: eu-west-1a is named twice. Remove one of them."),
+    ("ipFamily: ipv6", "ipFamily: ipFamily is unknown here. It belongs to cluster.ipFamily or network.ipFamily."),
+    ("network: {podCidr: }", "network.podCidr: podCidr is empty. Give it a value, or omit it."),
+    ('network: {podCidr: ""}', "network.podCidr: podCidr is empty. Give it a value, or omit it."),
+    ("network: {zonalShift: true}", "network.zonalShift: zonalShift is unknown here. It belongs at the top level."),
+    (
+        "controlPlaneTier: tier-xxl",
+        "controlPlaneTier: controlPlaneTier can't be the string 'tier-xxl'. Did you mean tier-2",
+    ),
+    ("zonalShift: on", "zonalShift: zonalShift is the string 'on'; it takes true or false. Write true."),
+    (
+        "addons: {podIdentityAgent: false}",
+        "addons.podIdentityAgent: podIdentityAgent is false; it takes a mapping: keys with values below it. Write {en",
+    ),
+    (
+        "fargateProfiles: {jobs: {selectors: {namespace: jobs}}}",
+        "fargateProfiles.jobs.selectors: selectors is a mapping; it takes a list. Write it as a list: [{…}].",
+    ),
+    (
+        "fargateProfiles: {jobs: {selectors: [{namespace: }]}}",
+        "fargateProfiles.jobs.selectors[0].namespace: namespace is empty. It takes a string; give it one.",
+    ),
+    (
+        "iam: {serviceAccounts: {orders: {}}}",
+        "iam.serviceAccounts.orders.namespace: namespace is missing. Add it: the namespace of the service account.",
+    ),
     ("network: {zones: [eu-west-1a]}", "network.zones: zones has 1 items. Name at least 2."),
     (
         "autoscaling: {clusterAutoscaler: {priorities: {web: 0}}}",
@@ -102,6 +127,11 @@ def test_a_text_that_other_yaml_takes_for_a_flag_is_a_text(project: Project) -> 
     assert project.load(f"{CONFIG}      labels: {{tier: on}}\n").spec.node_groups["web"].labels == {"tier": "on"}
 
 
+def test_a_required_key_without_a_value_can_not_be_omitted(project: Project) -> None:
+    (line,) = project.lines(CONFIG.replace('"4711"', '""'))
+    assert line.endswith("costCenter: costCenter is empty. Give it a value.")
+
+
 def test_an_empty_list_that_must_not_be_is_rejected(project: Project) -> None:
     (line,) = project.lines(CONFIG.replace("[m7i.large]", "[]"))
     assert line == (
@@ -120,5 +150,5 @@ def test_a_missing_half_of_a_multi_architecture_group_is_told(project: Project) 
     (line,) = project.lines(f"{CONFIG}{group}")
     assert line == (
         "Pulumi.shop-dev.yaml:10 multiArchitectureGroups.both.instanceTypes.arm64: arm64 is missing. "
-        "arm64 (Graviton) instance types."
+        "Add it: arm64 (Graviton) instance types."
     )

@@ -15,7 +15,7 @@ from multiarch.review.nodes.group_states import GroupChange, GroupKind, list_gro
 from multiarch.review.nodes.karpenter_rolls import list_pool_rolls
 from multiarch.review.nodes.planned_rolls import ALL_AT_ONCE, list_planned_ends
 from multiarch.review.nodes.renames import list_renamings
-from multiarch.review.planned import CLUSTER, VPC
+from multiarch.review.planned import CLUSTER, VPC, explain_fixed_value
 from multiarch.review.properties import list_resources
 from multiarch.stack.model import Plan
 
@@ -106,7 +106,8 @@ def _list_new(plan: Plan) -> Iterator[NodeOutcome]:
 def _list_replaced_bases(change: StackChange) -> list[str]:
     """Return why the cluster or its network is not the same afterwards, with which every node ends."""
     return [
-        f"{'the cluster' if step.type == CLUSTER else 'the VPC'} is {step.operation}d"
+        explain_fixed_value(step)
+        or f"{'the cluster' if step.type == CLUSTER else 'the VPC'} is {step.operation}d"
         + (f" ({', '.join(step.causes)})" if step.causes else "")
         for step in list_resources(change.preview.steps, CLUSTER, VPC)
         if step.operation in (Operation.REPLACE, Operation.DELETE)

@@ -93,21 +93,30 @@ _SETTINGS = (
     ("zonalShiftConfig.enabled", False, "zonalShift", "whether traffic can be shifted away from an impaired zone"),
     ("controlPlaneScalingConfig.tier", "standard", "controlPlaneTier", "its capacity, and its price per hour"),
 )
+_OMITTED = {
+    "upgradePolicy": "keeps it",
+    # The provider sends nothing for the other keys, but of this one an empty mapping.
+    "zonalShift": "rejects the update",
+    "controlPlaneTier": "keeps the tier, and bills it,",
+}
+"""What EKS does where a key is only removed."""
 
 
 def find_control_plane(change: StackChange) -> Iterator[Finding]:
     """Yield settings that change while the cluster stays; with upgradePolicy STANDARD, when EKS upgrades it."""
     for step, (path, default, name, meaning) in product(list_resources(change.preview.steps, CLUSTER), _SETTINGS):
         old, new = get_before(step, path) or default, get_after(step, path)
-        # What is no longer declared stays as it is. Only zonal shift the provider then sends to EKS, empty.
-        omitted = name == "zonalShift" and old is True and new is None
+        declared = step.old and get_value(step.old.inputs, path)
+        omitted = new is None and declared not in (None, default)
         if step.operation is not Operation.UPDATE or (new in (None, old) and not omitted):
             continue
         version = get_after(step, "version")
-        details: tuple[str, ...] = ("EKS rejects that update: write zonalShift: false.",) if omitted else ()
+        details: tuple[str, ...] = ()
         if new == "STANDARD" and isinstance(version, str):
             details = (f"At its end EKS upgrades the cluster by itself; {version}: {_support(version, change.today)}.",)
         text = f"{name} {_in_words(old)} → {'not set' if omitted else _in_words(new)}: {meaning}."
+        if omitted:
+            text += f" Write {name}: {_in_words(default)}; EKS {_OMITTED[name]} otherwise."
         yield Finding(CONTROL_PLANE, "EKS cluster", text, details, (step.urn,))
 
 

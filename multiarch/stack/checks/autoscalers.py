@@ -76,12 +76,22 @@ def check_auto_mode(spec: StackSpec, origin: Origin, report: ProblemReport) -> N
         report("auto-mode-session", ("session",), "no effect: nodes of EKS Auto Mode allow neither SSM nor SSH.")
 
 
-def check_custom_networking(spec: StackSpec, report: ProblemReport) -> None:
-    """Report subnets for pods that no VPC CNI would use: nodes of EKS Auto Mode have their own, with other settings."""
+def check_vpc_cni(spec: StackSpec, report: ProblemReport) -> None:
+    """Report settings that the VPC CNI does not use.
+
+    Subnets for pods: nodes of EKS Auto Mode have their own, with other settings. Prefixes turned off, with IPv6.
+    """
+    cni = spec.addons["vpc-cni"]
+    if spec.network.ip_family == "ipv6" and "prefixDelegation" in cni.written and not spec.addons.prefix_delegation:
+        message = "with IPv6 the VPC CNI always gives nodes prefixes."
+        report("ipv6", ("addons", "vpcCni", "prefixDelegation"), message, hint="Omit prefixDelegation.")
     key = "podCidr" if spec.network.pod_cidr else "podSubnets" if spec.network.pod_subnets else ""
-    if key and (spec.autoscaling.use == "auto-mode" or not spec.addons["vpc-cni"].enabled):
-        cause = "EKS Auto Mode is used" if spec.autoscaling.use == "auto-mode" else "addons.vpcCni is off"
-        report("custom-networking", ("network", key), f"the VPC CNI gives pods addresses of {key}, and {cause}.")
+    if key and (spec.autoscaling.use == "auto-mode" or not cni.enabled):
+        cause, remedy = "addons.vpcCni is off", "leave addons.vpcCni on"
+        if spec.autoscaling.use == "auto-mode":
+            cause, remedy = "EKS Auto Mode is used", "use another autoscaler"
+        message = f"the VPC CNI gives pods addresses of {key}, and {cause}."
+        report("custom-networking", ("network", key), message, hint=f"Omit {key}, or {remedy}.")
 
 
 def check_session_has_nodes(spec: StackSpec, origin: Origin, report: ProblemReport) -> None:

@@ -137,6 +137,8 @@ def test_nodes_of_a_cluster_with_ipv6_may_take_addresses_and_learn_the_services(
     assert "karpenter-nodes-cni-ipv6" in {each.name for each in added.all(declared.ROLE_POLICY)}
     with pytest.raises(pulumi.RunError, match=r"ipFamily is ipv4, and cluster\.serviceCidr is fd30"):
         declare(NodeGroup, {**NODE_GROUP, "cluster": ipv6})
+    with pytest.raises(pulumi.RunError, match=r"custom networking is for IPv4"):
+        declare(NodeGroup, {**NODE_GROUP, "cluster": {**ipv6, "ipFamily": "ipv6", "customNetworking": True}})
 
 
 def test_karpenter_runs_on_the_named_group_and_adds_nodes_in_the_given_subnets() -> None:
