@@ -208,7 +208,8 @@ class Platform(Component):
     def _declare_pod_roles(self) -> Mapping[str, pulumi.Input[str]]:
         """Declare the roles of workloads; return their ARNs by name."""
         plans, made = self._plan.pod_roles, self.control_plane
-        issuer = made.issuer if isinstance(made, ControlPlane) else None
+        needs_issuer = any(each.irsa for each in plans)
+        issuer = made.issuer if needs_issuer and isinstance(made, ControlPlane) else None
         return ServiceAccounts("service-accounts", self, plans, made.name, issuer).arns if plans else {}
 
     def _roles(self) -> dict[NodeGroupKind, NodeRole]:

@@ -23,7 +23,7 @@ class ControlPlane(Child):
     """An EKS cluster without nodes and add-ons.
 
     ``name`` is known once the cluster exists; ``facts`` is what user data needs; ``security_group_id`` is the group
-    that EKS creates for the cluster and its nodes; ``issuer`` is the URL that signs the tokens of its service accounts.
+    that EKS creates for the cluster and its nodes.
     """
 
     name: pulumi.Output[str]
@@ -31,7 +31,6 @@ class ControlPlane(Child):
     endpoint: pulumi.Output[str]
     facts: pulumi.Output[ClusterFacts]
     security_group_id: pulumi.Output[str]
-    issuer: pulumi.Output[str]
 
     def __init__(
         self,
@@ -105,13 +104,18 @@ class ControlPlane(Child):
         self.version = made.apply(lambda it: it.version)
         self.endpoint = made.apply(lambda it: it.endpoint)
         self.security_group_id = made.apply(_security_group)
-        self.issuer = made.apply(_issuer)
+        self._made = made
         authority: pulumi.Output[str] = made.apply(_certificate_authority)
         services = made.apply(lambda it: it.kubernetes_network_config.service_ipv6_cidr) if ipv6 else plan.service_cidr
         self.facts = pulumi.Output.all(self.name, self.endpoint, authority, services).apply(
             lambda known: ClusterFacts(known[0], known[1], known[2], known[3])
         )
         self.register_outputs({"name": self.name, "version": self.version, "endpoint": self.endpoint})
+
+    @property
+    def issuer(self) -> pulumi.Output[str]:
+        """The URL of the OIDC issuer that signs the tokens of the cluster's service accounts."""
+        return self._made.apply(_issuer)
 
     def _service_role(self, *, auto_mode: bool) -> tuple[iam.Role, list[pulumi.Resource]]:
         """Declare the role that EKS assumes, with the only policy that a cluster without Auto Mode needs.

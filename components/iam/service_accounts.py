@@ -26,7 +26,7 @@ class ServiceAccounts(Child):
         cluster_name: pulumi.Input[str],
         issuer: pulumi.Input[str] | None,
     ) -> None:
-        """Declare the roles, and the OIDC provider where one needs it; ``issuer`` is None for an existing cluster."""
+        """Declare the roles, and the OIDC provider where one needs it; ``issuer`` is None where none does."""
         super().__init__(name, owner)
         self._cluster_name, self._issuer = cluster_name, issuer
         self._oidc = self._oidc_provider() if any(each.irsa for each in plans) else None
@@ -64,7 +64,8 @@ class ServiceAccounts(Child):
             before += roles.give_inline(self, plan.name, role, plan.policy)
         if not plan.irsa:
             eks.PodIdentityAssociation(
-                plan.name,
+                # Not the key, which may be renamed: EKS takes one association for a service account.
+                f"{namespace}/{account}",
                 cluster_name=self._cluster_name,
                 namespace=namespace,
                 service_account=account,

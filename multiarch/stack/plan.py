@@ -203,7 +203,7 @@ def _plan_pod_roles(
     planned = service_accounts.plan_service_accounts(spec, others, report)
     own = [(each.namespace, each.service_account) for each in planned if not each.irsa]
     service_accounts.check_fargate(spec, (*others, *own), report)
-    if by_agent := [each.name for each in planned if not each.irsa]:
+    if by_agent := [f"{namespace}/{account}" for namespace, account in own]:
         reach.check_role("service-account-without-role", " and ".join(by_agent), spec, report)
     return planned
 

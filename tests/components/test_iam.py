@@ -124,7 +124,7 @@ def test_pods_of_a_service_account_get_a_role_by_pod_identity_or_by_the_clusters
         "batch": {"namespace": "jobs", "name": "default", "policies": EXTRA[:1], "credentials": "irsa"},
     }
     found = world({"iam": {"serviceAccounts": accounts}})
-    association = found.one("aws:eks/podIdentityAssociation:PodIdentityAssociation", "orders-pods")
+    association = found.one("aws:eks/podIdentityAssociation:PodIdentityAssociation", "shop/orders")
     assert (association.inputs["namespace"], association.inputs["serviceAccount"]) == ("shop", "orders")
     assert found.one(declared.ROLE_POLICY, "orders-pods").urn in association.dependencies
     provider = found.one("aws:iam/openIdConnectProvider:OpenIdConnectProvider", "cluster").inputs

@@ -323,7 +323,7 @@ CASES: list[tuple[str, dict[str, Any], str, str, Severity]] = [
      "no policy", WARNING),
     ("service-account-without-role",
      merged(service_accounts(orders={}), {"addons": {"podIdentityAgent": {"enabled": False}}}),
-     "addons.podIdentityAgent.enabled", "orders-pods would get no IAM role", ERROR),
+     "addons.podIdentityAgent.enabled", "shop/orders would get no IAM role", ERROR),
     ("own-tag", {"tags": {"team": "x"}}, "tags.team", "written by the plan", ERROR),
     ("tag", {"tags": {"aws:x": "y"}}, "tags.aws:x", "aws:", ERROR),
     ("tag", {"owner": " "}, "owner", "empty", ERROR),
