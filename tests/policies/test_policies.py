@@ -264,6 +264,7 @@ ALLOWED = [
     ("ssh-port", (resource(SECURITY_GROUP, {"ingress": [_from_list(self=True, securityGroups=["sg-1"])]}),)),
     ("ssh-port", (resource(INGRESS_RULE, {"ipProtocol": "udp", "fromPort": 22, "cidrIpv4": "0.0.0.0/0"}),)),
     ("ssh-port", (resource(SECURITY_GROUP, {"ingress": [OPEN_22 | {"fromPort": 443, "toPort": 443}]}),)),
+    ("ssh-port", (resource(SECURITY_GROUP, {"ingress": [OPEN_22 | {"fromPort": 443.0, "toPort": 443.0}]}),)),
     ("ssh-port", (resource(GROUP_RULE, OPEN_22 | {"type": "egress"}),)),
     ("imdsv2", (resource(LAUNCH_TEMPLATE, {"metadataOptions": {"httpTokens": "required"}}), resource(NODE_CLASS))),
     ("ami-pinned", (_group(releaseVersion="1.35.1-20260715"),)),

@@ -45,6 +45,7 @@ def read_ports(rule: Mapping[str, object]) -> range | str:
 def _read_number(rule: Mapping[str, object], name: str) -> int:
     value = rule.get(name)
     try:
-        return -1 if value is None else int(str(value))
-    except ValueError:
+        # The engine gives policies numbers as 443.0.
+        return -1 if value is None else int(float(str(value)))
+    except (OverflowError, ValueError):
         raise ValueError(f"a rule with a {name} that {get_hidden_reason(value) or 'is not a number'}") from None
