@@ -674,7 +674,7 @@ class ExtraAddonSettings(TypedDict):
     """
     policies: NotRequired[list[str]]
     """ARNs of IAM policies of the role that its pods get by Pod Identity. Default: AWS's own for a few add-ons
-    (aws-efs-csi-driver, amazon-cloudwatch-observability), otherwise none. `[]` is no policy.
+    (aws-efs-csi-driver, amazon-cloudwatch-observability), otherwise none. `[]` attaches none.
     """
     statements: NotRequired[list[PolicyStatementSettings]]
     """Statements of that role's own policy."""

@@ -42,7 +42,7 @@ class ExtraAddon(Addon):
     """
     policies: list[PolicyArn] | None = None
     """ARNs of IAM policies of the role that its pods get by Pod Identity. Default: AWS's own for a few add-ons
-    (aws-efs-csi-driver, amazon-cloudwatch-observability), otherwise none. ``[]`` is no policy.
+    (aws-efs-csi-driver, amazon-cloudwatch-observability), otherwise none. ``[]`` attaches none.
     """
     statements: list[PolicyStatement] = []
     """Statements of that role's own policy."""

@@ -46,7 +46,7 @@ def plan_extra_addons(
 def find_tolerations(component: Component, values: Mapping[str, Any]) -> tuple[Toleration, ...]:
     """Return the tolerations of a component: those in its add-on's configuration values, or the add-on's own.
 
-    Also the latter where the values are no tolerations, which :func:`plan_extra_addons` reports.
+    Also the latter where the values can't be read as tolerations, which :func:`plan_extra_addons` reports.
     """
     try:
         written = _at(component, values)

@@ -37,7 +37,7 @@ class Statement:
 
 
 def list_statements(value: object) -> list[object]:
-    """Return the statements of a policy as Pulumi has it, a JSON string or an object; what is no policy is one."""
+    """Return the statements of a policy, a JSON string or an object; any other value is one statement."""
     tree = None if value == "" else parse_json(value)
     return list_values(tree.get("Statement") if isinstance(tree, Mapping) else tree)
 
