@@ -83,15 +83,10 @@ class Addons(Child):
             return None, []
         description = f"Add-on {plan.name} of {self.naming.cluster}"
         role = pod_identity.declare_role(self, plan.name, plan.service_account, description, plan.namespace)
-        before = [
-            made
-            for policy in plan.policies
-            for made in roles.attach_managed(
-                self, roles.name_attachment(plan.name, policy) if plan.extra else plan.name, role, policy
-            )
-        ]
-        if plan.policy:
-            before += roles.give_inline(self, plan.name, role, plan.policy)
+        if plan.extra:
+            before = roles.give_policies(self, plan.name, role, plan.policies, plan.policy)
+        else:
+            before = [made for each in plan.policies for made in roles.attach_managed(self, plan.name, role, each)]
         association = eks.AddonPodIdentityAssociationArgs(role_arn=role.arn, service_account=plan.service_account)
         return [association], before
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import pulumi
@@ -56,7 +57,13 @@ def give_inline(
     return [iam.RolePolicy(name, name=physical or name, role=role.name, policy=policy, opts=owner.child())]
 
 
-def name_attachment(role: str, policy: str) -> str:
+def give_policies(owner: Component, name: str, role: Role, managed: Sequence[str], own: str) -> list[pulumi.Resource]:
+    """Give a role ``managed`` policies, by their ARNs or as AWS names them, and its ``own`` (JSON), unless empty."""
+    made = [each for policy in managed for each in attach_managed(owner, _name_attachment(name, policy), role, policy)]
+    return [*made, *(give_inline(owner, name, role, own) if own else ())]
+
+
+def _name_attachment(role: str, policy: str) -> str:
     """Return a logical name that stays when other policies come and go: an attachment that is replaced is detached."""
     owner, _, name = policy.removeprefix("arn:").rpartition(":policy/")
     account = owner.rpartition(":")[2]

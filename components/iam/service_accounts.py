@@ -55,13 +55,7 @@ class ServiceAccounts(Child):
             role = roles.declare_role(self, plan.name, description, trust)
         else:
             role = pod_identity.declare_role(self, plan.name, account, description, namespace)
-        before = [
-            made
-            for policy in plan.policies
-            for made in roles.attach_managed(self, roles.name_attachment(plan.name, policy), role, policy)
-        ]
-        if plan.policy:
-            before += roles.give_inline(self, plan.name, role, plan.policy)
+        before = roles.give_policies(self, plan.name, role, plan.policies, plan.policy)
         if not plan.irsa:
             eks.PodIdentityAssociation(
                 # Not the key, which may be renamed: EKS takes one association for a service account.

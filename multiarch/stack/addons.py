@@ -13,7 +13,6 @@ from multiarch.nodes.model import NodeGroupPlan
 from multiarch.nodes.report import ProblemReport
 from multiarch.scheduling.tolerations import find_untolerated
 from multiarch.schema.addons import Addons, ExtraAddon, VpcCniAddon
-from multiarch.stack.extra_addons import find_tolerations
 from multiarch.stack.model import AddonPlan
 
 
@@ -77,8 +76,11 @@ def check_controllers_have_a_node(
 
 def _list_tolerations(row: AddOn, component: Component, spec: Addons, arm64_taint: Taint | None) -> list[Toleration]:
     settings = spec[row.name]
-    values = settings.configuration_values if isinstance(settings, ExtraAddon) else {}
-    own = [*find_tolerations(component, values)]
+    own = [*component.default_tolerations]
+    if isinstance(settings, ExtraAddon):
+        from multiarch.stack.extra_addons import find_tolerations  # noqa: PLC0415  (only stacks with some load it)
+
+        own = [*find_tolerations(component, settings.configuration_values)]
     return [*own, make_toleration(arm64_taint)] if arm64_taint and not component.by_hand else own
 
 
