@@ -1,57 +1,83 @@
-"""``dataclass`` of :mod:`dataclasses`, which makes frozen classes with slots in a quarter of the time.
+"""``dataclass`` of :mod:`dataclasses`, which makes classes with slots in a fifth of the time.
 
 Python before 3.13 compiles seven functions for each such class, one by one. That was a fifth of the time of ``stack
 check``, whose modules take ``dataclass`` from here. Only ``__init__`` differs between classes by more than the names of
-their fields, and is compiled.
+their fields: it is compiled for the first instance, since a command makes instances of few of its classes.
 """
 
 from __future__ import annotations
 
 import dataclasses
+import operator
 from collections.abc import Callable
-from operator import attrgetter
+from functools import partial
 from typing import TYPE_CHECKING, Any, NoReturn
 
 if TYPE_CHECKING:
     from dataclasses import dataclass as dataclass  # noqa: PLC0414  (type checkers know the library's alone)
 else:
 
-    def dataclass(**options: bool) -> Callable[[type], type]:
-        """Return the decorator. With other options than ``frozen`` and ``slots`` it is the library's."""
-        return _make_class if options == {"frozen": True, "slots": True} else dataclasses.dataclass(**options)
+    def dataclass(*, slots: bool = False, **options: bool) -> Callable[[type], type]:
+        """Return the decorator. Without ``slots`` it is the library's."""
+        return partial(_make_class, **options) if slots else dataclasses.dataclass(**options)
 
 
-def _make_class(written: type) -> type:
-    made: type = dataclasses.dataclass(slots=True, init=False, repr=False, eq=False)(written)
+_ORDER = {f"__{each.__name__}__": each for each in (operator.lt, operator.le, operator.gt, operator.ge)}
+
+
+def _make_class(
+    written: type, *, frozen: bool = False, eq: bool = True, order: bool = False, kw_only: bool = False
+) -> type:
+    made: type = dataclasses.dataclass(slots=True, init=False, repr=False, eq=False, kw_only=kw_only)(written)
     fields = dataclasses.fields(made)
     compared = [each.name for each in fields if each.compare]
-    get_values: Callable[[Any], Any] = attrgetter(*compared) if compared else lambda _: ()
+    get_values: Callable[[Any], Any] = operator.attrgetter(*compared) if compared else lambda _: ()
 
-    def is_equal(one: Any, other: object) -> bool:  # noqa: ANN401  (an instance of the class)
-        return get_values(one) == get_values(other) if other.__class__ is one.__class__ else NotImplemented
+    def compare(how: Callable[[Any, Any], bool]) -> Callable[[Any, object], bool]:
+        def method(one: Any, other: object) -> bool:  # noqa: ANN401  (an instance of the class)
+            return how(get_values(one), get_values(other)) if other.__class__ is one.__class__ else NotImplemented
 
-    methods = {
-        "__init__": _compile_init(made, fields),
-        "__repr__": _show,
-        "__eq__": is_equal,
-        "__hash__": lambda one: hash(get_values(one)),
-        "__setattr__": _reject,
-        "__delattr__": _reject,
-        "__getstate__": _get_state,
-        "__setstate__": _set_state,
-    }
+        return method
+
+    methods: dict[str, Any] = {"__init__": _Init(made, frozen=frozen), "__repr__": _show}
+    if eq:
+        methods |= {"__eq__": compare(operator.eq), "__hash__": None}
+    if order:
+        methods |= {name: compare(how) for name, how in _ORDER.items()}
+    if frozen:
+        methods |= {
+            "__setattr__": _reject,
+            "__delattr__": _reject,
+            "__getstate__": _get_state,
+            "__setstate__": _set_state,
+        }
+        if eq:
+            methods["__hash__"] = lambda one: hash(get_values(one))
     for name, method in methods.items():
         if written.__dict__.get(name) is None:  # Python sets __hash__ to None in a class with an __eq__
             setattr(made, name, method)
     return made
 
 
-def _compile_init(made: type, fields: tuple[dataclasses.Field[Any], ...]) -> Callable[..., None]:
-    known: dict[str, Any] = {"_set": object.__setattr__, "_missing": dataclasses.MISSING}
+class _Init:
+    """``__init__`` of a class until it is used."""
+
+    def __init__(self, made: type, *, frozen: bool) -> None:
+        self._made, self._frozen = made, frozen
+
+    def __get__(self, one: object, owner: type) -> Any:  # noqa: ANN401  (a function, or a bound method)
+        init: Any = _compile_init(self._made, frozen=self._frozen)
+        self._made.__init__ = init  # type: ignore[misc]
+        return init.__get__(one, owner)
+
+
+def _compile_init(made: type, *, frozen: bool) -> Callable[..., None]:
+    known: dict[str, Any] = {"_missing": dataclasses.MISSING}
     parameters: dict[bool, list[str]] = {False: [], True: []}
     lines = ["pass"]
+    fields = dataclasses.fields(made)
     for field in fields:
-        name, default = field.name, f"_default_{field.name}"
+        name, default, set_field = field.name, f"_default_{field.name}", f"_set_{field.name}"
         parameter = value = name
         if field.default_factory is not dataclasses.MISSING:
             known[default] = field.default_factory
@@ -65,7 +91,10 @@ def _compile_init(made: type, fields: tuple[dataclasses.Field[Any], ...]) -> Cal
             continue
         if field.init:
             parameters[bool(field.kw_only)].append(parameter)
-        lines.append(f"_set(self, {name!r}, {value})")
+        if frozen:
+            # Its slot sets a field in two thirds of the time of object.__setattr__.
+            known[set_field] = getattr(made, name).__set__
+        lines.append(f"{set_field}(self, {value})" if frozen else f"self.{name} = {value}")
     if hasattr(made, "__post_init__"):
         lines.append("self.__post_init__()")
     given = ["self", *parameters[False], *(["*", *parameters[True]] if parameters[True] else [])]

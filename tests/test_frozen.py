@@ -100,9 +100,35 @@ def test_methods_of_the_class_itself_stay(dataclass: Maker) -> None:
     assert hash(Nothing()) == hash(Nothing())
 
 
-def test_other_options_are_the_librarys(dataclass: Maker) -> None:
+def test_classes_are_ordered_and_changed_as_their_options_say(dataclass: Maker) -> None:
     @dataclass(frozen=True, slots=True, order=True)
     class Version:
         number: int
+        note: str = field(default="", compare=False)
+
+    @dataclass(slots=True, kw_only=True)
+    class Draft:
+        number: int
+
+    @dataclass(slots=True, eq=False)
+    class Node:
+        number: int
+
+    @dataclass(frozen=True)
+    class Open:
+        number: int
 
     assert sorted([Version(2), Version(1)]) == [Version(1), Version(2)]
+    assert Version(1) <= Version(1, "x") < Version(2) > Version(1) >= Version(1)
+    with pytest.raises(TypeError, match="not supported between instances of 'Version' and 'int'"):
+        assert Version(1) < 2
+    draft = Draft(number=1)
+    draft.number = 2
+    assert draft == Draft(number=2)
+    with pytest.raises(TypeError, match="unhashable type"):
+        hash(draft)
+    with pytest.raises(TypeError, match="positional argument"):
+        Draft(1)
+    assert Node(1) != Node(1)
+    assert len({Node(1), Node(1)}) == len([1, 1])
+    assert Open(1).__dict__ == {"number": 1}

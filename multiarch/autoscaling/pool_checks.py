@@ -144,7 +144,7 @@ def _check_selection(spec: PoolSpec, report: ProblemReport) -> None:
         "instanceTypes": ("categories", "families", "minGeneration", "sizes"),
         "families": ("categories", "minGeneration"),
     }
-    selected = {key for key, value in spec.settings.model_dump(by_alias=True, exclude_unset=True).items() if value}
+    selected = {key for key, value in spec.settings.read_written().items() if value}
     for key, others in replaced.items():
         idle = [other for other in others if other in selected]
         if key in selected and idle:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
+from operator import attrgetter
 from types import MappingProxyType
 
 from multiarch.autoscaling import pool_checks as checks
@@ -178,7 +179,8 @@ def _check_instance_types(
 ) -> None:
     """Report pools without any instance type, each reason once, and types that no pool can use."""
     for spec in specs:
-        chosen = spec.settings.model_dump(by_alias=True)
+        settings = spec.settings
+        chosen = {"instanceTypes": settings.instance_types, "families": settings.families, "sizes": settings.sizes}
         own = [plan for plan in plans if plan.key == ".".join(map(str, spec.path))]
         empty = [plan for plan in own if not plan.instance_types]
         excluding = {
@@ -188,7 +190,7 @@ def _check_instance_types(
         reasons = dict.fromkeys(each for each in excluding.values() if each and not checks.is_unsatisfiable(each))
         for why in reasons:
             key = _KEYS.get(why.key.rpartition("/")[2]) or next(
-                (each for each in ("instanceTypes", "families", "sizes") if chosen[each]), "categories"
+                (key for key, values in chosen.items() if values), "categories"
             )
             names = [name for name, each in excluding.items() if each == why]
             report(
@@ -219,15 +221,15 @@ def _check_unused(spec: PoolSpec, used: set[str], family: AmiFamily | None, repo
 def _check_limits(spec: PoolSpec, own: Sequence[NodePoolPlan], report: ProblemReport) -> None:
     """Report limits below the smallest type: Karpenter skips such a pool without an event."""
     written = spec.settings.memory_limit
-    readable = written is not None and check_memory(written) is None
-    cpus = {plan.name: min(each.vcpus for each in plan.instance_types) for plan in own if plan.instance_types}
-    memory = {plan.name: min(map(compute_usable_memory, plan.instance_types)) for plan in own if plan.instance_types}
-    for key, value, limit, least, what in (
-        ("cpuLimit", spec.settings.cpu_limit, spec.settings.cpu_limit, cpus, "vCPUs"),
-        ("memoryLimit", written, parse_quantity(written) if readable else None, memory, "bytes of memory"),
+    memory = parse_quantity(written) if written is not None and check_memory(written) is None else None
+    for key, value, limit, measure, what in (
+        ("cpuLimit", spec.settings.cpu_limit, spec.settings.cpu_limit, attrgetter("vcpus"), "vCPUs"),
+        ("memoryLimit", written, memory, compute_usable_memory, "bytes of memory"),
     ):
-        names = [] if limit is None else [name for name, amount in least.items() if amount > limit]
-        if names:
+        if limit is None:
+            continue
+        least = {plan.name: min(map(measure, plan.instance_types)) for plan in own if plan.instance_types}
+        if names := [name for name, amount in least.items() if amount > limit]:
             report(
                 "limit-below-every-type",
                 (*spec.path, key),

@@ -8,6 +8,7 @@ Source: karpenter-provider-aws, ``pkg/providers/instancetype/types.go``.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from functools import cache
 from types import MappingProxyType
 
@@ -83,10 +84,20 @@ def list_label_values(instance: InstanceType, key: str) -> tuple[str, ...]:
     return _VALUES[known](instance) if known in _VALUES else ()
 
 
-@cache  # the pools of a stack are checked one by one
-def list_known_values(key: str) -> frozenset[str]:
+@cache  # a plan asks for the types of several NodePools, and `stack check` has little time
+def _index_types(key: str) -> Mapping[str, AbstractSet[str]]:
+    """Return the names of all known types by each value of one of Karpenter's labels."""
+    found: dict[str, set[str]] = {}
+    list_values = _VALUES.get(key, _list_none)
+    for each in list_instance_types().values():
+        for value in list_values(each):
+            found.setdefault(value, set()).add(each.name)
+    return MappingProxyType(found)
+
+
+def list_known_values(key: str) -> AbstractSet[str]:
     """Return the values that the nodes of any known type can have for a label; none for another label."""
-    return frozenset(value for each in list_instance_types().values() for value in list_label_values(each, key))
+    return _index_types(_to_karpenter(key)).keys()
 
 
 @cache  # a simulation needs those of all types of each NodePool
@@ -99,10 +110,13 @@ def list_type_labels(instance: InstanceType) -> Mapping[str, frozenset[str]]:
 
 
 def select_types(types: Iterable[InstanceType], requirements: Sequence[Requirement]) -> tuple[InstanceType, ...]:
-    """Return the types that satisfy all requirements and can be EKS nodes, sorted by name."""
+    """Return the known types that satisfy all requirements and can be EKS nodes, sorted by name.
+
+    Raises ValueError for an operator that no pool of a stack has.
+    """
     chosen = [each for each in types if each.eks]
-    for requirement in requirements:
-        chosen = _satisfying(chosen, requirement)
+    for names in map(_find_names, _without_zones(requirements)):
+        chosen = [each for each in chosen if each.name in names]
     return tuple(sorted(chosen, key=lambda each: each.name))
 
 
@@ -110,29 +124,30 @@ def find_excluding_requirement(
     types: Iterable[InstanceType], requirements: Sequence[Requirement]
 ) -> Requirement | None:
     """Return the requirement that, in their order, leaves no type; None where some are left."""
-    left = [each for each in types if each.eks]
-    for requirement in requirements:
-        left = _satisfying(left, requirement)
+    left = {each.name for each in types if each.eks}
+    for requirement in _without_zones(requirements):
+        left &= _find_names(requirement)
         if not left:
             return requirement
     return None
 
 
-def _satisfying(types: list[InstanceType], requirement: Requirement) -> list[InstanceType]:
-    """Return the types that meet a requirement. Zones do not depend on the type, so every type meets them.
+def _without_zones(requirements: Sequence[Requirement]) -> list[Requirement]:
+    """Return the requirements that depend on the type: any type can be in any zone."""
+    return [each for each in requirements if each.key != ZONE]
 
-    Raises ValueError for an operator that no pool of a stack has.
-    """
-    if requirement.key == ZONE:
-        return types
-    list_values = _VALUES.get(_to_karpenter(requirement.key), _list_none)
+
+def _find_names(requirement: Requirement) -> AbstractSet[str]:
+    """Return the names of the known types that meet a requirement. Raises ValueError as :func:`select_types` does."""
+    names = _index_types(_to_karpenter(requirement.key))
     if requirement.operator == "In":
-        named = frozenset(requirement.values)
-        return [each for each in types if not named.isdisjoint(list_values(each))]
-    if requirement.operator == "Gt":
+        values: Iterable[str] = requirement.values
+    elif requirement.operator == "Gt":
         limit = int(requirement.values[0])
-        return [each for each in types if any(int(value) > limit for value in list_values(each))]
-    raise ValueError(requirement.operator)
+        values = [each for each in names if int(each) > limit]
+    else:
+        raise ValueError(requirement.operator)
+    return frozenset().union(*(names.get(each, ()) for each in values))
 
 
 def describe_requirement(requirement: Requirement) -> str:

@@ -52,7 +52,7 @@ class PoolSpec:
 def list_pool_specs(owner: Karpenter | AutoMode, *, existing: bool) -> tuple[PoolSpec, ...]:
     """Return the pools by name; without any there is one, with all defaults. ``existing``: so is the cluster."""
     auto_mode = isinstance(owner, AutoMode)
-    default = AutoModeNodePool() if auto_mode else NodePool()
+    default = AutoModeNodePool.model_construct() if auto_mode else NodePool.model_construct()
     beside_others = existing and (isinstance(owner, AutoMode) or owner.installed)
     pools = sorted((owner.node_pools or {DEFAULT_POOL: default}).items())
     return tuple(PoolSpec(*pool, auto_mode, beside_others) for pool in pools)

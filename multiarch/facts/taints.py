@@ -7,11 +7,11 @@ Kubernetes and the kubelet say ``NoSchedule``, the EKS API says ``NO_SCHEDULE``
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from enum import StrEnum
 
 from multiarch.errors import MultiarchError
 from multiarch.facts.limits import NameKind, check_name
+from multiarch.frozen import dataclass
 
 __all__ = ["UNTAINTED", "Effect", "Taint", "TaintSyntaxError", "keeps_pods_away", "parse_taint"]
 

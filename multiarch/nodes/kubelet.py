@@ -35,7 +35,7 @@ _MIRROR = re.compile(f"https://{_HOST}", re.ASCII)
 
 def plan_kubelet(settings: Kubelet, path: KeyPath, family: AmiFamily, report: ProblemReport) -> KubeletPlan:
     """Derive what the kubelet is told, reporting what it would not start with."""
-    written = settings.model_dump(by_alias=True, exclude_unset=True)
+    written = settings.read_written()
     if not written:
         return KubeletPlan()
     if not get_family(family).takes_kubelet:

@@ -98,7 +98,7 @@ def plan_node_group(spec: NodeGroupSpec, context: ClusterContext, report: Proble
         node_repair=context.node_repair if spec.kind is NodeGroupKind.MANAGED else None,
         capacity_reservation=settings.capacity_reservation or "",
         placement_group=settings.placement_group or "",
-        distribution=Distribution(*settings.instances_distribution.model_dump().values()),
+        distribution=Distribution(*(value for _, value in settings.instances_distribution)),
     )
     if kubelet.config:
         check_room(get_node_resources(plan), (*spec.path, "kubelet"), report)

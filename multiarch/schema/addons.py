@@ -1,5 +1,6 @@
 """The EKS add-ons: one key for each row of :mod:`multiarch.facts.addons`, and ``extra`` for any other."""
 
+from functools import cache
 from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import Field, create_model
@@ -64,7 +65,7 @@ class AddonsByName(Section):
         """Return the settings of the add-on that EKS calls ``name``."""
         if name in self.extra and name not in add_ons():
             return self.extra[name]
-        settings: Addon = getattr(self, to_snake(add_on(name).key))
+        settings: Addon = getattr(self, _name_field(name))
         return settings
 
     def list_rows(self) -> list[AddOn]:
@@ -80,6 +81,11 @@ class AddonsByName(Section):
         """Whether the VPC CNI is installed and gives nodes prefixes."""
         cni = self["vpc-cni"]
         return isinstance(cni, VpcCniAddon) and cni.enabled and cni.prefix_delegation
+
+
+@cache
+def _name_field(name: str) -> str:
+    return to_snake(add_on(name).key)
 
 
 _WITH_KEYS_OF_THEIR_OWN: dict[str, type[Addon]] = {"vpc-cni": VpcCniAddon}

@@ -27,8 +27,17 @@ class Section(BaseModel):
     @property
     def written(self) -> frozenset[str]:
         """The keys that the file sets, in its spelling."""
-        fields = type(self).model_fields
-        return frozenset(fields[name].alias or name for name in self.model_fields_set)
+        return frozenset(self.read_written())
+
+    def read_written(self) -> dict[str, Any]:
+        """Return the values that the file sets by their keys, in the fields' order; sections below stay models.
+
+        Unlike ``model_dump`` it needs no serializer, which pydantic would build for the model.
+        """
+        own = self.model_fields_set
+        return {
+            field.alias or name: getattr(self, name) for name, field in type(self).model_fields.items() if name in own
+        }
 
 
 def get_section_default(model: type[Section]) -> Any:  # noqa: ANN401  (the default of a field, as of pydantic's Field)

@@ -9,10 +9,11 @@ key. Writing a stack file, the engine sorts bare keys under the namespace and lo
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from multiarch.errors import KeyPath, Problem
+from multiarch.frozen import dataclass
 from multiarch.schema.stack import StackSpec
 from multiarch.stack.origin import Place, format_key
 from multiarch.stack.schema_paths import find_nearest, list_fields

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from pathlib import Path
 from typing import Any
 
 from multiarch.errors import KeyPath, Problem, StackError
 from multiarch.files import read_bytes
+from multiarch.frozen import dataclass
 from multiarch.yaml_text.events import YamlError, YamlFault
 from multiarch.yaml_text.nodes import MappingNode, ScalarNode, SequenceNode, YamlNode, get_target
 from multiarch.yaml_text.reader import read_nodes

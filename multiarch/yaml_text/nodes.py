@@ -6,8 +6,9 @@ reach further than it looks.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from multiarch.frozen import dataclass
 from multiarch.yaml_text.events import YamlFault
 
 
