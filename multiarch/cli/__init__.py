@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import gc
+import importlib
 import os
 import sys
 from collections.abc import Sequence
 from contextlib import suppress
-
-from multiarch.errors import MultiarchError, OutsideError
+from types import ModuleType
+from typing import Any
 
 _OBJECTS_BETWEEN_COLLECTIONS = 100_000
 _INTERRUPTED, _OUTPUT_CLOSED = 130, 141
@@ -44,14 +45,39 @@ def _names(words: Sequence[str]) -> list[str]:
     return found[:2]
 
 
+def _defer_metadata() -> None:
+    """Load ``importlib.metadata`` when it is used.
+
+    Pydantic imports it for its plugins, which are off: for nothing that takes as long as planning a stack.
+    """
+    name = "importlib.metadata"
+    if name in sys.modules:
+        return
+
+    def load(attribute: str) -> Any:  # noqa: ANN401  (what a module has)
+        if attribute.startswith("__"):  # what the import system looks for
+            raise AttributeError(attribute)
+        if sys.modules.get(name) is deferred:
+            del sys.modules[name]
+        return getattr(importlib.import_module(name), attribute)
+
+    deferred = ModuleType(name)
+    deferred.__getattr__ = load  # type: ignore[method-assign]
+    # Pydantic takes this function at its import.
+    deferred.entry_points = lambda **chosen: load("entry_points")(**chosen)  # type: ignore[attr-defined]  # noqa: PLW0108
+    sys.modules[name] = importlib.metadata = deferred
+
+
 def _run(arguments: Sequence[str] | None) -> int:
     # Imports allocate much and free little: collecting garbage meanwhile takes a tenth of the time of `stack check`.
     gc.set_threshold(_OBJECTS_BETWEEN_COLLECTIONS)
     # Looking for plugins of pydantic reads the metadata of every package that is installed.
     os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "1")
+    _defer_metadata()
     from multiarch.cli import streams  # noqa: PLC0415
     from multiarch.cli.application import build_application, list_completed_words  # noqa: PLC0415
     from multiarch.cli.terminal import print_message, show_error  # noqa: PLC0415
+    from multiarch.errors import MultiarchError, OutsideError  # noqa: PLC0415
 
     streams.escape_unknown_characters()
     try:

@@ -65,7 +65,7 @@ def read_version(
         "aws:profile": plan.identity.profile,
         "aws:assumeRoles": plan.identity.role_arn,
     }
-    return StackVersion(shown, plan, values={**of_aws, **loaded.spec.model_dump(by_alias=True)})
+    return StackVersion(shown, plan, values={**of_aws, **loaded.spec.with_all_sections().model_dump(by_alias=True)})
 
 
 def open_folder(path: Path) -> Folder:

@@ -1,17 +1,26 @@
 """What all models of the stack file have in common."""
 
+from contextvars import ContextVar
+from functools import partial
+from importlib import import_module
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, GetCoreSchemaHandler
+from pydantic_core import CoreSchema
+from pydantic_core.core_schema import no_info_plain_validator_function
 
 from multiarch.serialization import convert_to_camel_case
+
+_built_alone: ContextVar[type[BaseModel] | None] = ContextVar("_built_alone", default=None)
+_whole: set[type[BaseModel]] = set()
 
 
 class Section(BaseModel):
     """Base of all models: camelCase keys, strict types, unknown keys rejected, frozen.
 
     A docstring below a field is its description (:func:`multiarch.stack.schema_paths.read_descriptions`). Pydantic
-    would read all of them at every start, which takes longer than the checks of a stack. Models are built at first use.
+    would read all of them at every start, which takes longer than the checks of a stack. A model is built at first use,
+    without the sections below it: each is built when a file has it. Only serializing needs all of them at once.
     Their modules omit ``from __future__ import annotations``: pydantic would compile each annotation at every start.
     """
 
@@ -23,6 +32,35 @@ class Section(BaseModel):
         strict=True,
         validate_by_alias=True,
     )
+
+    @classmethod
+    def model_rebuild(cls, **options: Any) -> bool | None:
+        """Build the model alone. Pydantic calls it at first use."""
+        token = _built_alone.set(cls)
+        try:
+            return super().model_rebuild(**options)
+        finally:
+            _built_alone.reset(token)
+
+    @classmethod
+    def __get_pydantic_core_schema__(cls, source: type[BaseModel], handler: GetCoreSchemaHandler) -> CoreSchema:
+        """Return how a value of the model is validated: for a section below another model, by the section itself."""
+        if _built_alone.get() is None:
+            _build_whole(cls)
+        elif _built_alone.get() is not cls:
+            return no_info_plain_validator_function(partial(cls.model_validate, by_alias=True, by_name=False))
+        return handler(source)
+
+    @classmethod
+    def model_json_schema(cls, *arguments: Any, **options: Any) -> dict[str, Any]:
+        """Return the JSON Schema, with the sections below."""
+        _build_whole(cls)
+        return super().model_json_schema(*arguments, **options)
+
+    def model_dump(self, **options: Any) -> dict[str, Any]:
+        """Return all values, with those of the sections below."""
+        _build_whole(type(self))
+        return super().model_dump(**options)
 
     @property
     def written(self) -> frozenset[str]:
@@ -38,6 +76,34 @@ class Section(BaseModel):
         return {
             field.alias or name: getattr(self, name) for name, field in type(self).model_fields.items() if name in own
         }
+
+
+def _build_whole(model: type[Section]) -> None:
+    """Build a model with all sections below it, once."""
+    if model not in _whole:
+        _whole.add(model)
+        super(Section, model).model_rebuild(force=True)
+
+
+class LaterSection:
+    """Stands for a section whose module is imported when a file has it. The field's default is None."""
+
+    def __init__(self, module: str, name: str) -> None:
+        """Name the module and the class in it."""
+        self._module, self._name = module, name
+
+    def load(self) -> type[Section]:
+        """Return the section itself."""
+        found: type[Section] = getattr(import_module(self._module), self._name)
+        return found
+
+    def __get_pydantic_core_schema__(self, _: object, handler: GetCoreSchemaHandler) -> CoreSchema:
+        """Return how a value is validated: by the section."""
+        if _built_alone.get() is None:
+            return handler.generate_schema(self.load())
+        return no_info_plain_validator_function(
+            lambda value: self.load().model_validate(value, by_alias=True, by_name=False)
+        )
 
 
 def get_section_default(model: type[Section]) -> Any:  # noqa: ANN401  (the default of a field, as of pydantic's Field)

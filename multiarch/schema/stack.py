@@ -1,13 +1,12 @@
 """The stack: everything that a team may write, with the sections of the other modules."""
 
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal, Self
 
 from pydantic import Field
 
 from multiarch.schema.addons import Addons
-from multiarch.schema.admission_webhook import AdmissionWebhook
 from multiarch.schema.autoscaling import Autoscaling
-from multiarch.schema.base import NAME_KEY, Section, TopLevelFlag, get_section_default
+from multiarch.schema.base import NAME_KEY, LaterSection, Section, TopLevelFlag, get_section_default
 from multiarch.schema.charts import Charts
 from multiarch.schema.cluster import Access, ExistingCluster, Logging, SecretsEncryption, Session
 from multiarch.schema.fargate import FargateProfile
@@ -15,7 +14,16 @@ from multiarch.schema.iam import Iam
 from multiarch.schema.kubelet import RegistryMirrors
 from multiarch.schema.network import ApiEndpoint, Network
 from multiarch.schema.nodes import AmiFamilyName, MultiArchitectureGroup, NodeGroup
-from multiarch.schema.rebalance import Rebalance
+
+if TYPE_CHECKING:
+    from multiarch.schema.admission_webhook import AdmissionWebhook
+    from multiarch.schema.rebalance import Rebalance
+
+    OptionalWebhook = AdmissionWebhook | None
+    OptionalRebalance = Rebalance | None
+else:
+    OptionalWebhook = LaterSection("multiarch.schema.admission_webhook", "AdmissionWebhook")
+    OptionalRebalance = LaterSection("multiarch.schema.rebalance", "Rebalance")
 
 
 class StackSpec(Section):
@@ -94,9 +102,9 @@ class StackSpec(Section):
     """SSM Session Manager preferences."""
     autoscaling: Autoscaling = get_section_default(Autoscaling)
     """Who adds nodes, and which are wanted first."""
-    admission_webhook: AdmissionWebhook = get_section_default(AdmissionWebhook)
+    admission_webhook: OptionalWebhook = None
     """The admission webhook, which adds the arm64 toleration to pods whose images support both architectures."""
-    rebalance: Rebalance = get_section_default(Rebalance)
+    rebalance: OptionalRebalance = None
     """A CronJob that moves pods that could run on arm64 off amd64 nodes."""
     charts: Charts = get_section_default(Charts)
     """Where the Helm charts of the autoscalers, node termination handler and GPU device plugin come from."""
@@ -122,3 +130,13 @@ class StackSpec(Section):
     taint. Needs a way to the Kubernetes API when Pulumi runs. Not for Bottlerocket and EKS Auto Mode, which have it.
     With false you install it yourself, alone or with NVIDIA's GPU operator. Default: off.
     """
+
+    def with_all_sections(self) -> Self:
+        """Return the stack with the defaults of the sections too that are loaded only where a file has them."""
+        from multiarch.schema.admission_webhook import AdmissionWebhook  # noqa: PLC0415  (most files omit both)
+        from multiarch.schema.rebalance import Rebalance  # noqa: PLC0415
+
+        webhook = self.admission_webhook or AdmissionWebhook.model_construct()
+        return self.model_copy(
+            update={"admission_webhook": webhook, "rebalance": self.rebalance or Rebalance.model_construct()}
+        )

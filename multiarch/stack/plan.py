@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from datetime import date
+from typing import TYPE_CHECKING
 
 from multiarch.autoscaling.model import AutoscalingPlan
 from multiarch.autoscaling.plan import plan_autoscaling
@@ -18,7 +19,6 @@ from multiarch.nodes.report import ProblemReport
 from multiarch.nodes.spec import ClusterContext, list_node_group_specs
 from multiarch.rules import Severity
 from multiarch.schema.cluster import Session
-from multiarch.schema.rebalance import RebalancePlan
 from multiarch.schema.stack import StackSpec
 from multiarch.stack.acknowledged import mark_acknowledged
 from multiarch.stack.addons import check_controllers_have_a_node, plan_addons
@@ -38,6 +38,9 @@ from multiarch.stack.model import (
 )
 from multiarch.stack.network import check_room, plan_network, plan_service_cidr
 from multiarch.stack.roles import check_roles
+
+if TYPE_CHECKING:  # only the stacks that have one load it
+    from multiarch.schema.rebalance import RebalancePlan
 
 __all__ = ["make_plan"]
 
@@ -220,23 +223,23 @@ def _webhook(
     autoscaling: AutoscalingPlan | None,
     report: ProblemReport,
 ) -> AdmissionWebhookPlan | None:
-    if not spec.admission_webhook.written:
+    if spec.admission_webhook is None:
         return None
     from multiarch.stack.webhook import plan_webhook  # noqa: PLC0415  (only the stacks that have one load it)
 
-    return plan_webhook(spec, taint, groups, autoscaling, report)
+    return plan_webhook(spec, spec.admission_webhook, taint, groups, autoscaling, report)
 
 
 def _rebalance(
     stack: Stack, groups: tuple[NodeGroupPlan, ...], autoscaling: AutoscalingPlan | None, report: ProblemReport
 ) -> RebalancePlan | None:
-    if autoscaling is None or not stack.spec.rebalance.written:
+    if autoscaling is None or stack.spec.rebalance is None:
         return None
     from multiarch.stack.rebalance import plan_rebalance  # noqa: PLC0415  (as above)
 
     found = {group.architecture for group in groups}
     found |= {capacity.architecture for pool in autoscaling.pools for capacity in pool.capacities}
-    return plan_rebalance(stack, found, report)
+    return plan_rebalance(stack, stack.spec.rebalance, found, report)
 
 
 def _check_stack(

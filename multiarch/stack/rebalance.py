@@ -9,8 +9,7 @@ from multiarch.autoscaling import quiet_hours, syntax
 from multiarch.errors import KeyPath
 from multiarch.facts.architectures import Architecture
 from multiarch.nodes.report import ProblemReport
-from multiarch.schema.rebalance import RebalancePlan
-from multiarch.schema.stack import StackSpec
+from multiarch.schema.rebalance import Rebalance, RebalancePlan
 from multiarch.stack.checks.own_pods import OwnPods
 from multiarch.stack.engine_config import NAMESPACE, REGION
 from multiarch.stack.load import Stack
@@ -23,23 +22,26 @@ _SECRET = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?/[a-z0-9]([-.a-z0-9]{0,
 _OMITTED = {"access", "admission_webhook", "rebalance", "session"}
 
 
-def plan_rebalance(stack: Stack, architectures: set[Architecture], report: ProblemReport) -> RebalancePlan | None:
+def plan_rebalance(
+    stack: Stack, wanted: Rebalance, architectures: set[Architecture], report: ProblemReport
+) -> RebalancePlan | None:
     """Plan the CronJob where it is enabled; ``architectures`` are those of the stack's groups and pools."""
-    spec, wanted = stack.spec, stack.spec.rebalance
+    spec = stack.spec
     if not wanted.enabled:
         if wanted.written - {"enabled"} and "enabled" not in wanted.written:
             report("rebalance-not-used", (_SECTION,), "rebalance is off, and its settings have no effect.")
         return None
     # The webhook's own image is checked with the webhook.
-    inherited = wanted.image is None and spec.admission_webhook.image is not None
-    image = spec.admission_webhook.image if inherited else wanted.image
-    if not inherited or not spec.admission_webhook.enabled:
+    webhook = spec.admission_webhook
+    inherited = webhook is not None and webhook.image is not None and wanted.image is None
+    image = webhook.image if webhook is not None and inherited else wanted.image
+    if webhook is None or not inherited or not webhook.enabled:
         _PODS.image(image, spec, report)
     _PODS.check_reachable(spec, report)
     if wanted.ecr_repositories:
         _PODS.check_role(spec, report)
     _PODS.check_repositories(wanted.ecr_repositories, report)
-    _check_times(spec, report)
+    _check_times(wanted, report)
     for index, secret in enumerate(wanted.pull_secrets):
         if not _SECRET.fullmatch(secret):
             path = (_SECTION, "pullSecrets", index)
@@ -52,8 +54,8 @@ def plan_rebalance(stack: Stack, architectures: set[Architecture], report: Probl
     return RebalancePlan.model_construct(**dict(wanted) | lists | own)
 
 
-def _check_times(spec: StackSpec, report: ProblemReport) -> None:
-    wanted, hours = spec.rebalance, spec.rebalance.quiet_hours
+def _check_times(wanted: Rebalance, report: ProblemReport) -> None:
+    hours = wanted.quiet_hours
     _sound("rebalance-schedule", ("schedule",), wanted.schedule, quiet_hours.check_schedule, report)
     _sound("rebalance-duration", ("pace",), wanted.pace, syntax.check_grace_period, report)
     if hours is None:

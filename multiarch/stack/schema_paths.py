@@ -16,7 +16,7 @@ from typing import Annotated, Any, Union, get_args, get_origin
 from pydantic.fields import FieldInfo
 
 from multiarch.errors import KeyPath
-from multiarch.schema.base import Section
+from multiarch.schema.base import LaterSection, Section
 from multiarch.schema.stack import StackSpec
 
 _WORD = re.compile(r"[A-Z]?[a-z0-9]+")
@@ -126,7 +126,7 @@ def list_options(annotation: Any) -> Iterator[Any]:  # noqa: ANN401  (an annotat
         for member in get_args(annotation):
             yield from list_options(member)
     else:
-        yield annotation
+        yield annotation.load() if isinstance(annotation, LaterSection) else annotation
 
 
 def _is_model(annotation: Any) -> bool:  # noqa: ANN401

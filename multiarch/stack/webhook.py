@@ -10,6 +10,7 @@ from multiarch.facts.architectures import Architecture
 from multiarch.facts.taints import Taint, TaintSyntaxError, parse_taint
 from multiarch.nodes.model import NodeGroupPlan
 from multiarch.nodes.report import ProblemReport
+from multiarch.schema.admission_webhook import AdmissionWebhook
 from multiarch.schema.stack import StackSpec
 from multiarch.schema.webhook import WebhookConfiguration
 from multiarch.schema.webhook_faults import find_faults
@@ -24,20 +25,20 @@ _PODS = OwnPods(_SECTION, "the admission webhook", "webhook")
 
 def plan_webhook(
     spec: StackSpec,
+    webhook: AdmissionWebhook,
     arm64_taint: Taint | None,
     groups: Sequence[NodeGroupPlan],
     autoscaling: AutoscalingPlan | None,
     report: ProblemReport,
 ) -> AdmissionWebhookPlan | None:
     """Plan the webhook where it is enabled; ``autoscaling`` None has problems of its own."""
-    webhook = spec.admission_webhook
     if not webhook.enabled:
         if webhook.written - {"enabled"} and "enabled" not in webhook.written:
             report("webhook-not-used", (_SECTION,), "the admission webhook is off, and its settings have no effect.")
         return None
     image = _PODS.image(webhook.image, spec, report)
     _PODS.check_reachable(spec, report)
-    _check_registries(spec, report)
+    _check_registries(spec, webhook, report)
     if image is None or autoscaling is None:
         return None
     configuration = _configuration(webhook.configuration, arm64_taint, group_taints(groups, autoscaling), report)
@@ -50,8 +51,7 @@ def plan_webhook(
     )
 
 
-def _check_registries(spec: StackSpec, report: ProblemReport) -> None:
-    webhook = spec.admission_webhook
+def _check_registries(spec: StackSpec, webhook: AdmissionWebhook, report: ProblemReport) -> None:
     if webhook.configuration.registries.ecr:
         _PODS.check_role(spec, report)
     _PODS.check_repositories(webhook.ecr_repositories, report)

@@ -17,7 +17,6 @@ from multiarch.schema.base import KEY_FORMS, Section
 from multiarch.schema.charts import CHART_FORMS
 from multiarch.schema.iam import IAM_FORMS
 from multiarch.schema.stack import StackSpec
-from multiarch.schema.webhook_installation import FORMS
 from multiarch.stack.origin import Origin
 from multiarch.stack.schema_paths import (
     find_elsewhere,
@@ -230,6 +229,8 @@ def _out_of_range(path: KeyPath, written: Any, context: Any) -> tuple[str, str, 
 
 
 def _wrong_form(path: KeyPath, written: Any, context: Any) -> tuple[str, str, str]:  # noqa: ANN401
+    from multiarch.schema.webhook_installation import FORMS  # noqa: PLC0415  (only needed once something is wrong)
+
     form = {**FORMS, **IAM_FORMS, **CHART_FORMS}[context["pattern"]]
     return "not-valid", f"{_key(path)} is {describe_value(written)}; it takes {form}.", ""
 

@@ -92,6 +92,7 @@ def test_a_terminal_is_asked_for_what_is_not_given(
     assert "--autoscaler karp: Use none, cluster-autoscaler, karpenter, auto-mode." in ran.err
     spec = written(clone).spec
     assert (spec.network.cidr, spec.network.zones, spec.autoscaling.use) == ("10.1.0.0/16", 3, "karpenter")
+    assert spec.admission_webhook is not None
     assert (spec.ami_family, spec.admission_webhook.image) == ("Bottlerocket", "r.example.com/x:1")
     assert spec.tags.items() >= {"a": "b", "c": "d"}.items()
     assert spec.autoscaling.karpenter.node_pools["general"].capacity_types == ["spot", "on-demand"]
