@@ -227,7 +227,9 @@ class Sandbox:
             project.sync(self.layout)
             self.layout.backend.mkdir(parents=True, exist_ok=True)
             if stack not in backend.stacks(self.layout):
-                self._pulumi("stack", stack, ["init", "--no-select"])
+                self._pulumi(
+                    "stack", stack, ["init", "--no-select", f"--secrets-provider={environment.SECRETS_PROVIDER}"]
+                )
             # Creating a stack rewrites its settings without empty lines: errors would name wrong lines.
             project.sync(self.layout)
             yield known
