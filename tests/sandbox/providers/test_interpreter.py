@@ -51,7 +51,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 def run(
     folder: Path, command: Sequence[str | Path], environ: Mapping[str, str] = MappingProxyType({})
 ) -> tuple[int, str, str]:
-    environ = {**os.environ, "OWN": "1", **environ}
+    environ = {**os.environ, "OWN": "'é'\n", **environ}
     done = subprocess.run(command, cwd=folder, env=environ, input="typed", capture_output=True, text=True, check=False)
     return done.returncode, done.stdout, done.stderr
 
