@@ -155,7 +155,9 @@ class Sandbox:
     def destroy(self, stack: str) -> Done:
         """Destroy one stack; what runs keeps running. Raises what :meth:`up` raises."""
         with state.exclusive(self.layout, f"destroy {stack}"), self._running(stack):
-            return _done(self._destroy(stack))
+            outcome = self._pulumi("destroy", stack, ["--yes", "--skip-preview"])
+            self._pulumi("stack", stack, ["rm", "--yes", "--preserve-config"])
+            return _done(outcome)
 
     def make_vpc(self, stack: str) -> vpc.ExistingVpc:
         """Create a VPC in the region of ``stack``, as if it were there before; ``down`` does not name it as left."""
@@ -333,18 +335,13 @@ class Sandbox:
             for cluster in (name for aws in regions for name in aws.unprotect_clusters()):
                 self._say(f"cluster {cluster} has deletion protection; this is a sandbox: switching it off")
             self._say(f"destroying {stack}")
-            self._destroy(stack)
+            self._pulumi("destroy", stack, ["--yes", "--skip-preview"])
         left: dict[str, tuple[str, ...]] = {}
         for aws in regions:
             for label, found in aws.everything().items():
                 place = "" if label in inventory.EVERYWHERE else f" in {aws.region}"
                 left[f"{inventory.counted(len(found), label)}{place}"] = found
         return left
-
-    def _destroy(self, stack: str) -> runner.CommandResult:
-        outcome = self._pulumi("destroy", stack, ["--yes", "--skip-preview"])
-        self._pulumi("stack", stack, ["rm", "--yes", "--preserve-config"])
-        return outcome
 
     # -- Pulumi -----------------------------------------------------------------------------------------------------
 
