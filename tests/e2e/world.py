@@ -10,7 +10,7 @@ import signal
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
@@ -28,6 +28,8 @@ from tests.e2e.aws import instances
 
 STACKS = ("checkout-dev", "gke-parity", "legacy-al2", "payments-prod")
 TIMEOUT = 600.0  # seconds for one command; on an idle machine the longest takes 20
+NO_REFRESH = "--refresh=false"
+"""For a command of which a test asks nothing that reading AWS first could change: it needs half the time."""
 _NO_CHANGE = frozenset({"read", "refresh", "same"})
 _PROJECT = ("Pulumi.yaml", "__main__.py", "charts", "components", "config", "multiarch")
 
@@ -111,9 +113,13 @@ class World:
 
     def resources(self, stack: str) -> list[dict[str, Any]]:
         """The stack's resources as Pulumi's state has them."""
-        exported = json.loads(self.pulumi(stack, "stack", "export").stdout)
-        found: list[dict[str, Any]] = exported["deployment"].get("resources") or []
+        (file,) = self.layout.backend.glob(f".pulumi/stacks/*/{stack}.json")
+        found: list[dict[str, Any]] = json.loads(file.read_text())["checkpoint"]["latest"].get("resources") or []
         return found
+
+    def outputs(self, stack: str) -> Mapping[str, Any]:
+        """The stack's outputs, without secrets."""
+        return backend.checkpoint(self.layout, stack).outputs
 
     # -- the sandbox's commands -------------------------------------------------------------------------------------
 
@@ -312,10 +318,6 @@ def what(urn: str) -> str:
     return f"{parts[2].rpartition('$')[2]} {parts[3]}"
 
 
-class Removed:
-    """In place of a value: the key goes."""
-
-
 @dataclass(frozen=True, slots=True)
 class Renamed:
     """In place of a value: the key gets another name, and stays where it is."""
@@ -334,8 +336,6 @@ def edit(file: Path, path: Sequence[str], value: object) -> None:
         place = place.setdefault(each, {})
     if isinstance(value, Renamed):
         place.insert(list(place).index(key), value.name, place.pop(key))
-    elif value is Removed:
-        del place[key]
     else:
         place[key] = value
     with file.open("w") as sink:
