@@ -130,6 +130,10 @@ class Layout:
             raise SandboxUsageError(f"{file} has no name.")
         return settings
 
+    def is_own(self) -> bool:
+        """Return whether this is the clone's project, also as a copy: its program and its stack files are known."""
+        return (self.root / "Pulumi.yaml").is_file() and self.settings()["name"] == Layout(CLONE).settings()["name"]
+
     def stacks_folder(self) -> Path:
         """Return the folder of the stack files, as ``Pulumi.yaml`` names it."""
         return self.root / str(self.settings().get("stackConfigDir", "."))
@@ -162,7 +166,7 @@ class Layout:
     def plan(self, stack: str) -> Plan:
         """Return what a stack's file leads to. Raises StackError with all that `stack check` rejects."""
         file = self.stacks_folder() / f"Pulumi.{stack}.yaml"
-        # Half of the time to load what a command needs, and other projects' stacks have no plan.
+        # As long as to load all else that a command needs, and many need no plan.
         from multiarch.stack.load import load_file  # noqa: PLC0415
         from multiarch.stack.plan import make_plan  # noqa: PLC0415
 

@@ -14,7 +14,6 @@ from typing import TypeVar
 from rich.console import Console
 
 from multiarch.errors import MultiarchError, OutsideError
-from multiarch.stack.engine_config import NAMESPACE
 from sandbox import (
     backend,
     control_plane,
@@ -258,7 +257,7 @@ class Sandbox:
 
     def _check(self, stack: str) -> None:
         """Reject a stack as the program would, before the engine needs half a minute to say so."""
-        if self.layout.settings()["name"] == NAMESPACE:
+        if self.layout.is_own():
             self.layout.plan(stack)
 
     def _end_left_run(self, known: state.State) -> state.State:

@@ -13,6 +13,7 @@ import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -87,7 +88,7 @@ class World:
         return make_plan(load_file(self.stack_file(stack), project_file=self.settings), today=date.today())  # noqa: DTZ011
 
     def aws(self, stack: str) -> inventory.Aws:
-        return inventory.Aws(self.server.url, self.layout.region(stack))
+        return _aws(self.server.url, self.layout.region(stack))
 
     @property
     def server(self) -> state.Server:
@@ -281,6 +282,12 @@ class World:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(process.pid, signal.SIGKILL)
         return list(left.values())
+
+
+@cache
+def _aws(url: str, region: str) -> inventory.Aws:
+    """Keep its clients, each of which takes as long to make as some calls."""
+    return inventory.Aws(url, region)
 
 
 def make_world(root: Path) -> World:
