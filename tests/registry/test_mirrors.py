@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import dataclasses
 import json
@@ -13,14 +12,13 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from multiarch.registry.cache import Cache
 from multiarch.registry.endpoints import Endpoint, HostsFileError, list_endpoints
 from multiarch.registry.errors import RegistryError, RegistryReason
 from multiarch.registry.reference import parse_reference
 from multiarch.registry.settings import RegistrySettings, is_loopback
 from tests.registry import server
 from tests.registry.faults import Fault, Proxy
-from tests.registry.images import QUICK, READER, Known, asking, client, push
+from tests.registry.images import QUICK, READER, Known, asking, push
 from tests.registry.server import Auth, Server
 
 
@@ -159,25 +157,6 @@ def test_a_mirror_is_asked_first_and_told_for_whom(tmp_path: Path, origin: Serve
         pushed = push(copy, note="of the mirror")
         assert read_image(origin, mirrored(tmp_path, origin, f"http://{mirror.host}")) == pushed.digest
         assert [asked.path for asked in mirror.asked] == [f"/v2/team/image/manifests/1.0?ns={origin.host}"]
-
-
-def test_what_a_mirror_says_of_a_tag_counts_for_those_who_ask_it_alone(tmp_path: Path, origin: Server) -> None:
-    cache = Cache()
-
-    def digest(settings: RegistrySettings) -> str:
-        async def read() -> str:
-            async with client(settings, cache=cache) as opened:
-                return (await opened.manifest(origin.reference("team/image", "1.0"))).digest
-
-        return asyncio.run(read())
-
-    own = digest(QUICK)
-    with server.running() as copy:
-        other = push(copy, note="of the mirror").digest
-        through = mirrored(tmp_path, origin, f"http://{copy.host}")
-        assert (digest(through), digest(QUICK)) == (other, own)
-    # The mirror is gone, and what it said is remembered.
-    assert (digest(through), digest(QUICK)) == (other, own)
 
 
 @pytest.mark.parametrize("fault", [Fault.ERROR, Fault.SILENT, Fault.WRONG_DIGEST, Fault.TRUNCATED, Fault.LOGIN_PAGE])
