@@ -58,7 +58,6 @@ def encrypted_key() -> bytes:
         ("tls.key", b"", "not a certificate and its key in PEM"),
         ("tls.key", pair().key, "KEY_VALUES_MISMATCH"),
         ("tls.key", encrypted_key(), "the key needs a password"),
-        ("tls.crt", pair(1.0, starting=-3.0).certificate, "KEY_VALUES_MISMATCH"),
     ],
 )
 def test_an_unusable_pair_is_rejected_at_the_start(

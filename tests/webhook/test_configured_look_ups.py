@@ -5,8 +5,6 @@ from __future__ import annotations
 import asyncio
 import base64
 import json
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -72,15 +70,12 @@ def test_a_docker_configuration_that_changes_is_read_again(tmp_path: Path, caplo
 def test_a_challenge_that_fails_once_does_not_keep_other_images_from_being_read() -> None:
     async def work() -> None:
         async with serving(demands_tokens=True, realm_host="tokens.example") as registry:
-            for name in "abcd":
+            for name in "ab":
                 registry.index(name)
             async with LookUps.from_configuration(configuration()) as look_ups:
                 assert "plain HTTP is not allowed" in reason(await ask(look_ups, registry.name("a")))[1]
                 registry.realm_host = ""
                 assert verdicts(await ask(look_ups, registry.name("b"))) == (SUPPORTED, SUPPORTED)
-                registry.demands_tokens, registry.account = False, ACCOUNT
-                assert "answered 401" in reason(await ask(look_ups, registry.name("c")))[1]
-                assert verdicts(await ask(look_ups, registry.name("d"))) == (SUPPORTED, SUPPORTED)
 
     asyncio.run(work())
 
@@ -90,15 +85,3 @@ def test_a_docker_configuration_that_is_not_valid_is_an_error_at_the_start(tmp_p
     file.write_text("{")
     with pytest.raises(MultiarchError, match="invalid JSON"):
         LookUps.from_configuration(configuration(registries={"dockerConfig": str(file)}))
-
-
-def test_what_is_not_configured_is_not_loaded() -> None:
-    program = (
-        "import sys\n"
-        "from multiarch.schema.webhook import WebhookConfiguration\n"
-        "from multiarch.webhook.images.look_ups import LookUps\n"
-        "LookUps.from_configuration(WebhookConfiguration())\n"
-        "print([name for name in ('boto3', 'multiarch.kubernetes', 'pulumi') if name in sys.modules])"
-    )
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
-    assert done.stdout == "[]\n"

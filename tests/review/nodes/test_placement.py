@@ -272,24 +272,6 @@ def test_an_unchanged_group_has_no_finding(settings: dict[str, Any]) -> None:
     assert find(made(GROUP, "graviton", state, state)) == []
 
 
-@given(SETTINGS, SETTINGS)
-def test_swapping_before_and_after_swaps_gain_and_loss(one: dict[str, Any], other: dict[str, Any]) -> None:
-    there = made(GROUP, "graviton", {**MANAGED, **one}, {**MANAGED, **other})
-    back = made(GROUP, "graviton", {**MANAGED, **other}, {**MANAGED, **one})
-
-    def moved(step: Step, verb: str) -> set[str]:
-        return {
-            each.text.partition(f"{verb} the taint ")[2].partition(": ")[0]
-            for each in by_rule(find(step)).get("change-taints", [])
-            if f" {verb} the taint " in each.text
-        }
-
-    assert moved(there, "get") == moved(back, "lose")
-    assert moved(there, "lose") == moved(back, "get")
-    assert ("change-architecture" in by_rule(find(there))) == ("change-architecture" in by_rule(find(back)))
-    assert ("change-labels" in by_rule(find(there))) == ("change-labels" in by_rule(find(back)))
-
-
 def test_a_node_pool_without_a_requirement_for_it_has_both_architectures() -> None:
     def pool(*requirements: dict[str, Any]) -> dict[str, Any]:
         return {"metadata": {"name": "p"}, "spec": {"template": {"spec": {"requirements": list(requirements)}}}}

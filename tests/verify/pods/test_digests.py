@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 
 import pytest
 
-from multiarch.images.inspect import inspect_image
-from multiarch.registry.client import RegistryClient
 from multiarch.registry.errors import RegistryError, RegistryReason
 from multiarch.registry.model import Descriptor, Registry
 from multiarch.registry.reference import Reference
-from multiarch.registry.settings import RegistrySettings
 from multiarch.verify.pods.digests import Question, look_up
 from multiarch.verify.pods.model import DigestKind, RegistryDigest
 from tests.images.asking import asked, reference
@@ -156,20 +152,3 @@ def test_a_blob_of_unknown_size_is_verified_and_bounded(repository: Repository) 
     with pytest.raises(RegistryError) as caught:
         asked(lambda registry: registry.blob(gone, unsized(gone), limit=100))
     assert caught.value.reason is RegistryReason.NOT_FOUND
-
-
-def test_a_blob_that_was_read_without_its_type_is_fetched_again_as_a_manifest(repository: Repository) -> None:
-    made = repository.image("linux/arm64", tag="1")
-    content = asked(lambda registry: registry.manifest(reference(repository, None, made.digest))).content
-    repository.server.push_blob(repository.name, content)
-
-    async def both(registry: Registry) -> str:
-        at = reference(repository, None, made.digest)
-        assert await registry.blob(at, unsized(at), limit=10_000) == content
-        return str((await inspect_image(registry, at)).entries[0].platform)
-
-    async def run() -> str:
-        async with RegistryClient(RegistrySettings(retries=0)) as client:
-            return await both(client)
-
-    assert asyncio.run(run()) == "linux/arm64"
