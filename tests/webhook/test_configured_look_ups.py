@@ -22,22 +22,6 @@ def docker_config(host: str, account: tuple[str, str]) -> str:
     return json.dumps({"auths": {host: {"auth": auth}}})
 
 
-def test_a_docker_configuration_is_for_all_pods_and_for_its_registry_only(tmp_path: Path) -> None:
-    async def work() -> None:
-        async with serving(demands_tokens=True, account=ACCOUNT) as registry, serving() as other:
-            other.demands_tokens, other.account = True, ACCOUNT
-            for each in (registry, other):
-                each.index("app")
-            file = tmp_path / "config.json"
-            file.write_text(docker_config(registry.host, ACCOUNT))
-            found = configuration(registries={"dockerConfig": str(file)})
-            async with LookUps.from_configuration(found) as look_ups:
-                assert verdicts(await ask(look_ups, registry.name("app"))) == (SUPPORTED, SUPPORTED)
-                assert "sent without credentials" in reason(await ask(look_ups, other.name("app")))[1]
-
-    asyncio.run(work())
-
-
 def test_a_docker_configuration_that_changes_is_read_again(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     def replace_with(text: str) -> None:
         (tmp_path / "new").write_text(text)

@@ -192,13 +192,6 @@ def test_a_pod_that_requires_arm64_gets_the_tolerations_alone(
             "amd does not support arm64",
         ),
         (["arm", "late"], DecisionOutcome.UNKNOWN, DecisionReason.DEADLINE, IS_LATE, "late could not be read"),
-        (
-            ["unclear"],
-            DecisionOutcome.UNKNOWN,
-            DecisionReason.UNREADABLE_IMAGE,
-            IS_UNCLEAR,
-            "unclear may not support arm64",
-        ),
     ],
 )
 def test_a_pod_that_requires_arm64_with_other_images_is_left_alone(

@@ -112,20 +112,6 @@ def test_a_moved_tag_changes_the_decision_about_a_pod_that_is_remembered() -> No
     assert patch_in(rig.now(body))
 
 
-def test_modes_are_remembered_apart() -> None:
-    rig = Rig()
-    body = review_of(pod("a"))
-    assert [
-        len(patch_in(rig.now(body, mode)))
-        for mode in (AdmissionMode.TOLERATE, AdmissionMode.PREFER, AdmissionMode.OBSERVE, None)
-    ] == [
-        1,
-        2,
-        0,
-        1,
-    ]
-
-
 def test_the_deadline_is_kept_and_the_pod_allowed_as_it_is() -> None:
     rig = Rig(StandInImages(seconds=30), deadlineSeconds=0.1)
     began = time.perf_counter()

@@ -71,11 +71,6 @@ def test_pods_are_their_workloads_whichever_is_read_first() -> None:
     assert str(alone.workload) == "ReplicaSet/api-5d4f"
 
 
-def test_a_static_pod_is_its_own_workload() -> None:
-    (found,) = read(pod(status("app", "api:1", API), owner=("Node", "arm"))).containers
-    assert str(found.workload) == "Pod/api-1"
-
-
 def test_what_failed_to_start_for_its_architecture_is_told_by_its_message() -> None:
     (found,) = read(pod(status("app", "api:1", API, **crashing()))).containers
     assert (found.running, found.state, found.failure) == (False, "CrashLoopBackOff", StartFailure.EXEC_FORMAT)
