@@ -139,7 +139,7 @@ async def judge_uses(
     for use in uses:
         asked.setdefault(use.question, []).append(use)
     parsed = {each: _parse(*each) for each in asked}
-    wanted = sorted({found for found in parsed.values() if not isinstance(found, str)})
+    wanted = sorted({found for found in parsed.values() if not isinstance(found, str)}, key=str)
 
     def judged_of(pair: _Asked) -> Awaitable[tuple[Judgement, ...]]:
         return judge_architectures(registry, pair[0], architectures, judge_volume if pair[1] else judge_image)

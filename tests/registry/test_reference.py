@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import subprocess
-from itertools import pairwise
 from pathlib import Path
 
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from multiarch.registry.reference import InvalidReferenceError, Reference, check_digest, parse_reference
@@ -122,13 +121,6 @@ def test_any_text_is_a_reference_or_a_fault_in_one_line(text: str) -> None:
     else:
         assert parse_reference(str(reference)) == reference
         assert reference.tag or reference.digest
-
-
-@settings(max_examples=30)
-@given(st.lists(REFERENCES, max_size=4))
-def test_references_sort_whether_or_not_they_have_a_digest(references: list[Reference]) -> None:
-    ordered = sorted(references)
-    assert all(not later < earlier for earlier, later in pairwise(ordered))
 
 
 def test_at_names_a_manifest_of_the_same_repository() -> None:
