@@ -238,7 +238,7 @@ def check_efa(
         fault = f"EFA interfaces with {family} are not supported"
     if fault:
         report("efa", path, f"{fault}.")
-    if len(zones or context.zones) != 1:
+    if len(zones or context.zones or context.subnet_ids) != 1:
         report("efa-zones", path, "its nodes may be in several zones, and EFA traffic does not leave a zone.")
     if context.existing:
         message = "whether security groups of this cluster's nodes allow EFA traffic is not known."

@@ -64,8 +64,8 @@ NODE_GROUPS = (
     error("efa", "`efa` on Amazon Linux 2, or with instance types that have no EFA, or not on the same network cards",
           "Use AL2023 or Bottlerocket, with types that have the same number of EFA interfaces."),
     warning("efa-zones", "`efa` on a group of several zones: nodes in different zones have no EFA between them",
-            "Name one zone in zones, or write onePerZone: true."),
-    warning("efa-security-group", "`efa` on an existing cluster, whose security groups the stack does not change",
+            "Name one zone in zones (in a program of your own one subnet in subnetIds), or write onePerZone: true."),
+    warning("efa-security-group", "`efa` on an existing cluster, whose security groups stay as they are",
             "Give each security group of the nodes rules for all traffic from itself and to itself; 0.0.0.0/0 is not "
             "enough. EKS's own has them since 2025. Then acknowledge this."),
     error("instances-distribution", "`instancesDistribution` on a managed or an on-demand group",
