@@ -46,7 +46,7 @@ def test_the_highest_weight_that_a_pod_tolerates_gets_it() -> None:
 
 
 def test_pods_that_request_efa_interfaces_get_an_instance_type_with_as_many() -> None:
-    wanted = {"containers": [container({"cpu": "1", "memory": "1Gi", "vpc.amazonaws.com/efa": 2})]}
+    wanted: dict[str, Any] = {"containers": [container({"cpu": "1", "memory": "1Gi", "vpc.amazonaws.com/efa": 2})]}
     result = run(pooled({"general": {"families": ["c8gn", "m7g", "m7i"]}}), pods("api", **wanted, **TOLERANT))
     (bought,) = group(result, "general-arm64-spot").instance_types
     assert bought.instance_type in ("c8gn.48xlarge", "c8gn.metal-48xl")
