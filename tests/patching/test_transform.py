@@ -245,22 +245,6 @@ def test_a_term_that_says_it_already_is_left_alone() -> None:
     assert found.done == ("requires architecture arm64 in affinity term 2",)
 
 
-def test_an_empty_term_stays_empty() -> None:
-    found = transform_pod_spec(
-        spec(affinity=required([], [expression("gpu", "Exists")])), SchedulingChange(require=ARM)
-    )
-    assert terms_of(found.spec)[0] == {"matchExpressions": []}
-    assert len(terms_of(found.spec)[1]["matchExpressions"]) == 2
-
-
-def test_without_any_rule_the_first_is_written() -> None:
-    nothings: list[dict[str, Any]] = [{}, {"affinity": None}, {"affinity": {}}, {"affinity": {"nodeAffinity": None}}]
-    for nothing in nothings:
-        found = transform_pod_spec(spec(**nothing), SchedulingChange(require=ARM))
-        assert terms_of(found.spec) == [{"matchExpressions": [ARM_ONLY]}]
-        assert len(found.additions) == 1
-
-
 def test_a_node_selector_that_says_the_same_is_enough() -> None:
     found = transform_pod_spec(spec(nodeSelector={KEY: "arm64"}), SchedulingChange(require=ARM))
     assert not found.changed

@@ -159,10 +159,6 @@ def test_a_device_is_rejected_unread(path: str) -> None:
     assert rejection(Path(path)) == "The file can't be read: it is a device."
 
 
-def test_a_folder_is_rejected() -> None:
-    assert rejection(Path("/dev")) == "The file can't be read: Is a directory."
-
-
 def test_a_link_to_itself_is_rejected(tmp_path: Path) -> None:
     link = tmp_path / "link"
     link.symlink_to(link)
