@@ -157,6 +157,8 @@ CLUSTER = (
             "Write labels for the selector, or credentials: irsa."),
     error("irsa-existing-cluster", "`credentials: irsa` on an existing cluster",
           "Write pod-identity, or declare the role where the cluster's OIDC provider is declared."),
+    error("arn-partition", "an ARN of another partition than the region's, such as `arn:aws:` in a region of China",
+          "Correct the partition, or aws:region."),
     error("own-tag", "a tag that the plan writes itself",
           "Use the stack's own keys (team, environment, owner, costCenter)."),
 )
