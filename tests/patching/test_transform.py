@@ -256,16 +256,6 @@ CONTRADICTIONS: list[tuple[dict[str, Any], str]] = [
     ({"nodeSelector": {OLD_KEY: "amd64"}}, "nodeSelector requires beta.kubernetes.io/arch=amd64"),
     ({"affinity": required([expression(KEY, "In", "amd64")])}, "architecture amd64 required by affinity term 1"),
     (
-        {"affinity": required([expression(KEY, "NotIn", "arm64")])},
-        "architecture other than arm64 required by affinity term 1",
-    ),
-    (
-        {"affinity": required([expression(KEY, "DoesNotExist")])},
-        "no label kubernetes.io/arch required by affinity term 1",
-    ),
-    ({"affinity": required([expression(KEY, "Gt", "3")])}, "kubernetes.io/arch>3 required by affinity term 1"),
-    ({"affinity": required([])}, "affinity term 1 is empty, which matches no node"),
-    (
         {"affinity": required([expression("disk", "In", "ssd"), expression(OLD_KEY, "In", "amd64")])},
         "architecture amd64 required by affinity term 1",
     ),
@@ -274,14 +264,6 @@ CONTRADICTIONS: list[tuple[dict[str, Any], str]] = [
     (
         {"nodeSelector": {"node.kubernetes.io/instance-type": "m5.large"}},
         "nodeSelector requires node.kubernetes.io/instance-type=m5.large (amd64 only)",
-    ),
-    (
-        {"affinity": required([expression("beta.kubernetes.io/instance-type", "In", "m5.large", "c6i.large")])},
-        "beta.kubernetes.io/instance-type in [m5.large, c6i.large] required by affinity term 1 (amd64 only)",
-    ),
-    (
-        {"affinity": required([expression("karpenter.k8s.aws/instance-family", "In", "m5")])},
-        "karpenter.k8s.aws/instance-family=m5 required by affinity term 1 (amd64 only)",
     ),
     (
         {"affinity": required([expression("karpenter.k8s.aws/instance-cpu-manufacturer", "In", "intel", "amd")])},
