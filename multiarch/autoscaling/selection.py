@@ -84,7 +84,7 @@ def list_label_values(instance: InstanceType, key: str) -> tuple[str, ...]:
     return _VALUES[known](instance) if known in _VALUES else ()
 
 
-@cache  # a plan asks for the types of several NodePools, and `stack check` has little time
+@cache  # the pools of a stack have nearly the same requirements
 def _index_types(key: str) -> Mapping[str, AbstractSet[str]]:
     """Return the names of all known types by each value of one of Karpenter's labels."""
     found: dict[str, set[str]] = {}

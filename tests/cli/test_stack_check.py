@@ -224,3 +224,13 @@ def test_a_command_loads_nothing_that_it_does_not_need(clone: Path, arguments: s
     assert "pydantic" in imported
     assert not imported & {"asyncio", "boto3", "botocore", "components", "concurrent", "jsonschema", "pulumi", "rich"}
     assert not modules & {"multiarch.kubernetes", *omitted}
+
+
+def test_metadata_of_packages_is_loaded_when_it_is_used() -> None:
+    code = (
+        "from multiarch.cli import main\nimport sys\nmain(['--version'])\nassert 'email' not in sys.modules\n"
+        "import importlib.metadata\nfrom importlib.metadata import version\n"
+        "assert importlib.metadata.version('typer') == version('typer')\nassert 'email' in sys.modules"
+    )
+    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])}
+    subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, check=True)
