@@ -84,11 +84,24 @@ def list_label_values(instance: InstanceType, key: str) -> tuple[str, ...]:
     return _VALUES[known](instance) if known in _VALUES else ()
 
 
+@cache
+def _group_by_family() -> Mapping[str, list[InstanceType]]:
+    found: dict[str, list[InstanceType]] = {}
+    for each in list_instance_types().values():
+        found.setdefault(each.family, []).append(each)
+    return MappingProxyType(found)
+
+
 @cache  # the pools of a stack have nearly the same requirements
 def _index_types(key: str) -> Mapping[str, AbstractSet[str]]:
     """Return the names of all known types by each value of one of Karpenter's labels."""
     found: dict[str, set[str]] = {}
     list_values = _VALUES.get(key, _list_none)
+    if key in {FAMILY, CATEGORY, GENERATION}:  # the same for all types of a family
+        for types in _group_by_family().values():
+            for value in list_values(types[0]):
+                found.setdefault(value, set()).update([each.name for each in types])
+        return MappingProxyType(found)
     for each in list_instance_types().values():
         for value in list_values(each):
             found.setdefault(value, set()).add(each.name)
