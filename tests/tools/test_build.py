@@ -223,10 +223,6 @@ def test_stopping_a_build_stops_go_and_leaves_nothing(tmp_path: Path, stand_in_g
     _, stderr = process.communicate(timeout=20)
     assert process.returncode == 130
     assert "half built is gone" in stderr
-    # Its signal was sent, and a busy machine takes a moment to end it.
-    deadline = time.monotonic() + 10
-    while alive(go) and time.monotonic() < deadline:
-        time.sleep(0.02)
     assert not alive(go)
     assert [path.name for path in (tmp_path / "multiarch-eks" / "tools").iterdir()] == [".lock"]
 
