@@ -12,13 +12,12 @@ from dataclasses import dataclass
 from types import MappingProxyType
 
 from tests.e2e.previewed import Change, replaced
-from tests.e2e.world import Removed, Renamed
+from tests.e2e.world import Renamed
 
 DEV, PROD = "checkout-dev", "payments-prod"
 BESIDE = "beside.py"
 NO_REFRESH = ("preview", "--refresh=false")
 ADMINS = ["arn:aws:iam::111122223333:role/platform-admin", "arn:aws:iam::999988887777:role/contractor"]
-POOL = "autoscaling/karpenter/nodePools/general"
 CONTROLLER = {"karpenter": {"controllerGroup": "general"}}
 
 
@@ -59,12 +58,6 @@ GROUPS: Mapping[str, Case] = {
         ("node group graviton", "minSize 1 → 3, maxSize 4 → 12", "while the group has 1 node"),
         ("node group general", "replaced"),
     ),
-    "taint-removed": Case(
-        dev(arm64Taint="none"),
-        rules("change-taints", "open-arm64", "roll-nodes"),
-        ("**HIGH** `open-arm64`", "Any pod can be scheduled on these arm64 nodes", "lose the taint `arch=arm64:"),
-        ("node group general",),
-    ),
     "kubernetes-version": Case(
         dev(kubernetesVersion="1.36"),
         rules("change-kubernetes", "roll-nodes"),
@@ -76,12 +69,6 @@ GROUPS: Mapping[str, Case] = {
         rules("rename-group", "roll-nodes"),
         ("graviton is renamed to arm",),
         ("node group general", "group batch"),
-    ),
-    "group-removed": Case(
-        dev(nodeGroups__graviton=Removed),
-        rules("lose-nodes", "remove-nodes"),
-        ("HIGH: node group graviton", "The group is deleted", "checkout.example.com/tier=graviton"),
-        ("renamed", "node group general"),
     ),
     "tags-only": Case(
         dev(costCenter="4712"),
@@ -119,12 +106,6 @@ AUTOSCALERS: Mapping[str, Case] = {
         ),
         ("Karpenter is replaced by the cluster autoscaler at once", "Karpenter drains all nodes at the same time"),
         ("node group base", "nothing removes them", "under a new name"),
-    ),
-    "pool-limits": Case(
-        prod({f"{POOL}/cpuLimit": 64, f"{POOL}/expireAfter": "24h", f"{POOL}/budget": "100%"}),
-        rules("change-disruption", "roll-nodes"),
-        ("expireAfter `720h` → `24h`", "cpu 256, memory `1Ti` → cpu 64"),
-        ("NodePool jobs", "node group"),
     ),
 }  # fmt: skip
 RIGHTS: Mapping[str, Case] = {

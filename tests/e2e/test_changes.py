@@ -79,21 +79,6 @@ def test_raising_one_groups_max_size_updates_exactly_that_group_and_keeps_what_a
     held.set_nodes(aws, cluster, "graviton", 1)
 
 
-def test_the_same_holds_for_a_self_managed_group(platform: World) -> None:
-    stack, autoscaling = "legacy-al2", platform.aws("legacy-al2").client("autoscaling")
-    name = group_of(platform, stack, "arm64")[1].scaling["AutoScalingGroupName"]
-    autoscaling.set_desired_capacity(AutoScalingGroupName=name, DesiredCapacity=3)
-    before = platform.instance_ids(stack)
-    assert len(before["arm64"]) == 3
-    with platform.made(stack, "nodeGroups", "arm64", "maxSize", value=9) as steps:
-        # The share of nodes that a refresh leaves in service is counted against the largest size.
-        paths = frozenset({"maxSize", "instanceRefresh.preferences.minHealthyPercentage"})
-        assert steps == [Step("update", f"{SCALING} arm64", paths)]
-        assert group_of(platform, stack, "arm64")[1].scaling["MaxSize"] == 9
-        assert platform.instance_ids(stack) == before
-    autoscaling.set_desired_capacity(AutoScalingGroupName=name, DesiredCapacity=1)
-
-
 def test_a_new_arm64_taint_goes_to_managed_arm64_groups_and_to_what_tolerates_it(platform: World) -> None:
     stack = "checkout-dev"
     with platform.made(stack, "arm64Taint", value="arch=graviton:NoSchedule") as steps:
@@ -105,14 +90,6 @@ def test_a_new_arm64_taint_goes_to_managed_arm64_groups_and_to_what_tolerates_it
         managed = group_of(platform, stack, "graviton")[1].managed
         assert managed is not None
         assert managed["taints"] == [{"key": "arch", "value": "graviton", "effect": "NO_SCHEDULE"}]
-
-
-def test_charts_from_another_registry_update_the_releases_alone(platform: World) -> None:
-    stack, registry = "checkout-dev", "oci://111122223333.dkr.ecr.eu-west-1.amazonaws.com/charts"
-    with platform.made(stack, "charts", value={"registry": registry}) as steps:
-        assert names(steps) == [("update", f"{RELEASE} cluster-autoscaler")]
-        (release,) = (each for each in platform.resources(stack) if each["type"] == RELEASE)
-        assert release["inputs"]["chart"] == f"{registry}/cluster-autoscaler"
 
 
 @pytest.mark.parametrize(
@@ -235,11 +212,3 @@ def test_a_new_tag_for_the_whole_organisation_changes_tags_and_through_them_laun
     finally:
         platform.settings.write_text(before)
         platform.up(stack)
-
-
-def test_what_was_deleted_outside_is_made_again(platform: World) -> None:
-    stack = "checkout-dev"
-    eks = platform.aws(stack).client("eks")
-    eks.delete_addon(clusterName=platform.plan(stack).cluster.name, addonName="coredns")
-    assert names(platform.up(stack)) == [("create", f"{ADDON} coredns")]
-    assert "coredns" in eks.list_addons(clusterName=platform.plan(stack).cluster.name)["addons"]
