@@ -108,9 +108,9 @@ def installed(nodes: Nodes, layout: Path, *, mirrors: Mapping[str, str] | None =
         try:
             yield Installed(nodes)
         finally:
+            end_pods(kube, NAME)
             for each in reversed(everything):
                 kube.delete(each)
-            end_pods(kube, NAME)
             kube.delete(namespace)
 
 
