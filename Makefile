@@ -19,7 +19,7 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 INSTALL := $(PIP) --no-compile --require-hashes --only-binary :all:
 NOT_INSTALLED := { echo "packages could not be installed: if no version of a package was found, the package index is out of reach" >&2; exit 2; }
 CAPACITY = $(BIN)/multiarch capacity build/capacity-demo/Pulumi.billing-prod.yaml \
-  --workloads build/capacity-demo/workloads.yaml --failure zone=a --failure zone=b --failure zone=c
+  --manifests build/capacity-demo/workloads.yaml --failure zone=a --failure zone=b --failure zone=c
 # Tests that share a cluster or a sandbox run in one worker (tests/lanes.py); the longest of these begin first.
 SIDE_BY_SIDE = -n $(WORKERS) --no-loadscope-reorder
 

@@ -20,6 +20,8 @@ from sandbox.providers import forking, interpreter
 from sandbox.state import Engine
 
 PASSPHRASE = "sandbox"  # noqa: S105 (protects nothing: it encrypts made-up values in a folder that `down` removes)
+SECRETS_PROVIDER = "awskms://alias/aws/ssm?region=us-east-1"
+"""A key that the sandbox's AWS makes at its first use. A passphrase costs each command 0.2 s of processor time."""
 _SHIM_MARK = "# The sandbox's own pulumi"
 _ENGINE_LOGS = "logs"
 _SHELL_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")

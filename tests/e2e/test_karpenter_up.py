@@ -16,7 +16,7 @@ import pytest
 import yaml
 
 from multiarch.doctor.programs import BROUGHT_BY_EKS
-from multiarch.facts.autoscalers import DEVICE_PLUGIN_CHART, KARPENTER_CHART
+from multiarch.facts.autoscalers import DEVICE_PLUGIN_CHARTS, KARPENTER_CHART
 from sandbox import backend
 from sandbox.aws.faults import Failure
 from sandbox.aws.remote import Remote
@@ -24,7 +24,7 @@ from tests.e2e import aws as held
 from tests.e2e.cluster_records import node_pools, records, releases
 from tests.e2e.conftest import watched
 from tests.e2e.order import one_after_the_other, times
-from tests.e2e.world import Step, World, done
+from tests.e2e.world import NO_REFRESH, Step, World, done
 
 pytestmark = pytest.mark.e2e
 STACK = "checkout-dev"
@@ -46,6 +46,7 @@ HELD = {
     "instanceTypes": ["m7g.large"],
     "capacityReservation": "arn:aws:resource-groups:eu-west-1:111122223333:group/held",
 }
+NEAR = {"instanceTypes": ["c8gn.48xlarge"], "efa": True}
 # Most companies' administrators have a role of this form; its ARN stands in the path of the calls to EKS.
 SSO_ADMIN = (
     "arn:aws:iam::111122223333:role/aws-reserved/sso.amazonaws.com/eu-west-1/AWSReservedSSO_Admin_0123456789abcdef"
@@ -75,8 +76,10 @@ def first(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
         world.edit(STACK, "autoscaling", value={"use": "karpenter", "karpenter": KARPENTER})
         world.edit(STACK, "access", "admins", value=[SSO_ADMIN])
         world.edit(STACK, "gpuDevicePlugin", value=True)
+        world.edit(STACK, "efaDevicePlugin", value=True)
         world.edit(STACK, "nodeGroups", "fleet", value=FLEET)
         world.edit(STACK, "nodeGroups", "held", value=HELD)
+        world.edit(STACK, "nodeGroups", "near", value=NEAR)
         world.edit(STACK, "access", "entries", value={"shop": ENTRY})
         world.sandbox("vpc", STACK)  # starts AWS without a run of the engine
         yield world
@@ -147,10 +150,9 @@ def test_up_waits_for_the_api_server_and_is_red_until_helm_has_deployed_a_releas
     assert eks.describe_access_entry(**of)["accessEntry"]["kubernetesGroups"] == sorted(ENTRY["groups"])
     # The last group goes too: AWS's provider would keep it if the list were omitted.
     first.edit(STACK, "access", "entries", "shop", "groups", value=[])
-    (step,) = first.up(STACK)
+    (step,) = first.up(STACK, NO_REFRESH)
     assert (step.op, step.what.partition(" ")[0]) == ("update", "aws:eks/accessEntry:AccessEntry")
     assert eks.describe_access_entry(**of)["accessEntry"]["kubernetesGroups"] == []
-    assert first.preview(STACK) == []
 
 
 def test_scarce_capacity_is_asked_for_as_the_stack_says(there: World) -> None:
@@ -161,7 +163,18 @@ def test_scarce_capacity_is_asked_for_as_the_stack_says(there: World) -> None:
     assert found["fleet"].template["Placement"] == {"GroupName": "fast"}
     target = found["held"].template["CapacityReservationSpecification"]["CapacityReservationTarget"]
     assert target == {"CapacityReservationResourceGroupArn": HELD["capacityReservation"]}
-    assert releases(there, STACK)["nvidia-device-plugin"]["version"] == DEVICE_PLUGIN_CHART
+    made = releases(there, STACK)
+    assert {name: made[name]["version"] for name in DEVICE_PLUGIN_CHARTS} == {
+        name: version for name, (_, version) in DEVICE_PLUGIN_CHARTS.items()
+    }
+    near = found["near"].template["NetworkInterfaces"]
+    assert [(each["NetworkCardIndex"], each["DeviceIndex"], each["InterfaceType"]) for each in near] == [
+        (0, 0, "efa"),
+        (1, 1, "efa-only"),
+    ]
+    told = aws.client("eks").describe_cluster(name=plan.cluster.name)["cluster"]["resourcesVpcConfig"]
+    assert {group for each in near for group in each["Groups"]} == {told["clusterSecurityGroupId"]}
+    assert "SecurityGroupIds" not in found["near"].template
 
 
 def test_a_failed_upgrade_is_repaired_at_once_without_a_refresh_and_a_pending_one_by_a_rollback(
@@ -169,9 +182,9 @@ def test_a_failed_upgrade_is_repaired_at_once_without_a_refresh_and_a_pending_on
 ) -> None:
     remote.set_faults(Failure("release", "karpenter"))
     there.edit(STACK, "autoscaling", "karpenter", "spotToSpotConsolidation", value=True)
-    assert "Helm release" in ended(there)
+    assert "Helm release" in ended(there, NO_REFRESH)
     remote.set_faults()
-    there.pulumi(STACK, *UP, "--refresh=false")
+    there.pulumi(STACK, *UP, NO_REFRESH)
     assert there.preview(STACK) == []
     set_status(there, "karpenter", "pending-upgrade")
     assert "kube-system/karpenter is pending-upgrade (revision 3), not deployed" in ended(there)
@@ -182,7 +195,7 @@ def test_a_failed_upgrade_is_repaired_at_once_without_a_refresh_and_a_pending_on
 def test_a_node_group_that_could_not_be_created_is_named_until_it_is_deleted(there: World, remote: Remote) -> None:
     remote.set_faults(Failure("nodegroup", "extra"))
     there.edit(STACK, "nodeGroups", "extra", value={"instanceTypes": ["m7i.large"]})
-    ended(there)
+    ended(there, NO_REFRESH)
     said = ended(there)
     eks, cluster = there.aws(STACK).client("eks"), there.plan(STACK).cluster.name
     group = held.managed_group(there.aws(STACK), cluster, "extra")["nodegroupName"]
@@ -221,7 +234,7 @@ def test_a_new_chart_brings_its_crds_before_its_controller_and_touches_no_node(t
     nodes, pools = there.instance_ids(STACK), node_pools(there, STACK)
     assert pools
     there.edit(STACK, "autoscaling", "karpenter", "version", value=KARPENTER_CHART)
-    said = there.pulumi(STACK, *UP)
+    said = there.pulumi(STACK, *UP, NO_REFRESH)
     assert sorted(done(said), key=lambda step: step.what) == [
         Step("update", CONTROLLER, frozenset({"version"})),
         Step("update", CRDS, frozenset({"version"})),

@@ -95,7 +95,7 @@ def test_self_managed_groups_tell_the_kubelet_its_taints_and_labels(platform: Wo
 
 def test_the_stacks_outputs_name_what_is_there(platform: World, stack: str) -> None:
     plan, aws = platform.plan(stack), platform.aws(stack)
-    outputs = json.loads(platform.pulumi(stack, "stack", "output", "--json").stdout)
+    outputs = platform.outputs(stack)
     assert outputs["cluster"] == {"name": plan.cluster.name, "version": plan.cluster.version}
     told = cluster(aws, plan)
     configured = json.loads(outputs["kubeconfig"])

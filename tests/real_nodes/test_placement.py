@@ -88,7 +88,7 @@ def end_at(kube: Kube, name: str, expected: Mapping[str, str]) -> None:
 
 def groups_of(run: type_of_run, file: Path) -> set[str]:
     """The groups that ``simulate`` gives the pods of a manifest."""
-    ran = run("simulate", STACK, "--pods", str(file), "-o", "json")
+    ran = run("simulate", STACK, "--manifests", str(file), "-o", "json")
     assert ran.code == 0, ran.err
     return {place["group"] for each in ran.json["workloads"] for place in each["places"]}
 

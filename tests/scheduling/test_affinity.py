@@ -19,25 +19,12 @@ def affinity(**more: Any) -> NodeAffinity:
 
 ARM = {"kubernetes.io/arch": "arm64", "cpus": "8"}
 
-# expression, labels, met: https://kubernetes.io/docs/concepts/scheduling-eviction/assign-pod-node/#operators
+# Beside what the brute force below tries: expression, labels, met.
+# https://kubernetes.io/docs/concepts/scheduling-eviction/assign-pod-node/#operators
 OPERATORS = [
-    (expression("disk", "In", "ssd", "nvme"), {"disk": "ssd"}, True),
-    (expression("disk", "In", "ssd", "nvme"), {"disk": "hdd"}, False),
-    (expression("disk", "In", "ssd"), {}, False),
     (expression("disk", "In", ""), {"disk": ""}, True),
     (expression("disk", "In", ""), {}, False),
-    (expression("disk", "NotIn", "ssd"), {"disk": "hdd"}, True),
-    (expression("disk", "NotIn", "ssd"), {"disk": "ssd"}, False),
-    (expression("disk", "NotIn", "ssd"), {}, True),
-    (expression("disk", "Exists"), {"disk": ""}, True),
-    (expression("disk", "Exists"), {}, False),
-    (expression("disk", "DoesNotExist"), {}, True),
-    (expression("disk", "DoesNotExist"), {"disk": ""}, False),
-    (expression("cpus", "Gt", "4"), {"cpus": "8"}, True),
-    (expression("cpus", "Gt", "8"), {"cpus": "8"}, False),
     (expression("cpus", "Gt", "4"), {"cpus": "16"}, True),
-    (expression("cpus", "Gt", "4"), {"cpus": "many"}, False),
-    (expression("cpus", "Gt", "4"), {}, False),
     (expression("cpus", "Lt", "4"), {"cpus": "-1"}, True),
     (expression("cpus", "Lt", "4"), {"cpus": "4"}, False),
     (expression("cpus", "Lt", "4"), {"cpus": " 1"}, False),
@@ -55,29 +42,9 @@ def test_an_operator_compares_as_kubernetes_documents(
     assert (rule.unmet_terms(labels) is None) is met
 
 
-def test_terms_are_alternatives_and_their_expressions_belong_together() -> None:
-    rule = affinity(
-        affinity=required([expression("a", "Exists"), expression("b", "Exists")], [expression("c", "Exists")])
-    )
-    assert rule.allows({"a": "", "b": ""})
-    assert rule.allows({"c": ""})
-    assert not rule.allows({"a": ""})
-
-
 def test_an_empty_term_matches_no_node_and_leaves_the_others_alone() -> None:
     assert affinity(affinity=required([])).unmet_terms(ARM) == "affinity term 1 is empty, which matches no node"
     assert affinity(affinity=required([], [expression("cpus", "Exists")])).allows(ARM)
-
-
-def test_a_node_selector_is_required_beside_the_affinity() -> None:
-    rule = affinity(nodeSelector={"cpus": "8"}, affinity=required([expression("kubernetes.io/arch", "In", "arm64")]))
-    assert rule.allows(ARM)
-    assert not rule.allows({**ARM, "cpus": "4"})
-    assert not rule.allows({**ARM, "kubernetes.io/arch": "amd64"})
-
-
-def test_a_pod_without_rules_may_be_anywhere() -> None:
-    assert affinity().allows({})
 
 
 def test_a_term_that_compares_with_no_number_is_never_met_though_others_of_it_are() -> None:
@@ -118,15 +85,6 @@ WORDS = [
 @pytest.mark.parametrize(("term", "words"), WORDS)
 def test_the_requirement_that_excludes_a_node_is_said_in_words(term: list[dict[str, Any]], words: str) -> None:
     assert affinity(affinity=required(term)).unmet_terms(ARM) == words
-
-
-def test_each_alternative_says_what_it_misses() -> None:
-    rule = affinity(
-        affinity=required([expression("disk", "Exists")], [expression("kubernetes.io/arch", "In", "amd64")])
-    )
-    assert rule.unmet_terms(ARM) == (
-        "a label disk required by affinity term 1, and architecture amd64 required by affinity term 2"
-    )
 
 
 def test_the_pair_of_the_node_selector_is_named() -> None:

@@ -34,10 +34,6 @@ def said(wanted: Pod, **more: Any) -> tuple[Cause, str] | None:
     return None if reason is None else (reason.cause, str(reason))
 
 
-def test_a_pod_that_asks_for_nothing_fits() -> None:
-    assert said(pod()) is None
-
-
 def test_a_taint_without_a_toleration_keeps_the_pod_off() -> None:
     assert said(pod(), taints=TAINTED) == (Cause.TAINT, "does not tolerate arch=arm64:NoSchedule")
     assert said(pod(tolerations=[ARM64_TOLERATION]), taints=TAINTED) is None

@@ -5,7 +5,6 @@ Where a test needs a build to be slow, to fail or to be counted, a shell script 
 
 from __future__ import annotations
 
-import fcntl
 import os
 import re
 import shutil
@@ -168,23 +167,6 @@ def test_two_builds_at_once_build_once(tmp_path: Path, stand_in_go: Path) -> Non
     assert len((tmp_path / "calls").read_text().splitlines()) == 1
 
 
-def test_a_build_that_waits_names_the_one_that_it_waits_for(tmp_path: Path, stand_in_go: Path) -> None:
-    lock = tmp_path / "multiarch-eks" / "tools" / ".lock"
-    lock.parent.mkdir(parents=True)
-    environ = {"XDG_CACHE_HOME": str(tmp_path), "PATH": path_with(stand_in_go), "HOME": str(tmp_path)}
-    with lock.open("w") as handle:
-        fcntl.flock(handle, fcntl.LOCK_EX)
-        handle.write("kubelet (process 7)")
-        handle.flush()
-        command = [sys.executable, str(SCRIPT), "nodeconfig"]
-        waiting = subprocess.Popen(command, env=environ, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-        assert waiting.stderr
-        assert waiting.stderr.readline() == "nodeconfig: waiting for the build of kubelet (process 7) to finish\n"
-    waiting.communicate(timeout=60)
-    assert waiting.returncode == 0
-    assert lock.read_text() == f"nodeconfig (process {waiting.pid})"
-
-
 def test_a_failed_build_shows_what_go_said_and_leaves_nothing(tmp_path: Path, stand_in_go: Path) -> None:
     (stand_in_go / "go").write_text("#!/bin/sh\necho 'main.go:1:1: expected package' >&2\nexit 1\n")
     result = run(tmp_path, "nodeconfig", path=path_with(stand_in_go))
@@ -236,38 +218,6 @@ def test_what_a_killed_build_left_is_swept_by_the_next(tmp_path: Path, stand_in_
     (left / "bin").mkdir(parents=True)
     assert run(tmp_path, "nodeconfig", path=path_with(stand_in_go)).returncode == 0
     assert not left.exists()
-
-
-def test_the_script_of_the_language_host_lies_beside_it_and_is_executable() -> None:
-    host = build.ensure("pulumi-language-python")
-    script = host.parent / "pulumi-language-python-exec"
-    assert os.access(script, os.X_OK)
-    assert script.read_text().startswith("#!")
-
-
-@pytest.mark.parametrize(
-    ("name", "arguments", "said"),
-    [
-        ("kube-apiserver", ["--version"], "Kubernetes v1.36.2"),
-        ("kube-controller-manager", ["--version"], "Kubernetes v1.36.2"),
-        ("kube-scheduler", ["--version"], "Kubernetes v1.36.2"),
-        ("kubelet", ["--version"], "Kubernetes v1.36.2"),
-        ("containerd", ["--version"], "containerd github.com/containerd/containerd/v2 v2.4.2"),
-        ("ctr", ["--version"], "ctr github.com/containerd/containerd/v2 v2.4.2"),
-        ("helm", ["version", "--short"], "v3.22.0"),
-        ("etcd", ["--version"], "etcd Version: 3.6.8"),
-        ("crane", ["version"], "v0.22.1"),
-        ("regctl", ["version", "--format", "{{.VCSTag}}"], "v0.11.7"),
-        ("kustomize", ["version"], "v5.8.2"),
-        ("actionlint", ["--version"], "1.7.12"),
-        ("promtool", ["--version"], "promtool, version 3.13.5 (branch: , revision: unknown)"),
-        ("registry", ["--version"], "registry github.com/distribution/distribution/v3 v3.1.2"),
-    ],
-)
-def test_what_the_tests_use_says_its_version(name: str, arguments: list[str], said: str) -> None:
-    tool = build.ensure(name)
-    result = subprocess.run([tool, *arguments], capture_output=True, text=True, check=True)
-    assert result.stdout.splitlines()[0].rstrip().removesuffix("+").removeprefix(f"{tool.parent}/") == said
 
 
 def test_the_folder_of_a_module_holds_the_files_that_karpenter_installs() -> None:

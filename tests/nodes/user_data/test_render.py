@@ -19,7 +19,6 @@ from tests.nodes.builders import CLUSTER, GroupOptions, node_group, usual_option
 
 GOLDEN = Path(__file__).parent / "golden"
 ALL = list(product(NODE_FAMILIES, BootstrapCase, Architecture))
-OWNED = (BootstrapCase.CUSTOM_AMI, BootstrapCase.SELF_MANAGED)
 
 
 def golden(family: AmiFamily, case: BootstrapCase, architecture: Architecture) -> Path:
@@ -46,15 +45,6 @@ def test_every_golden_file_belongs_to_a_case() -> None:
 def test_a_group_that_eks_bootstraps_and_that_wants_nothing_has_no_user_data(family: AmiFamily) -> None:
     options = GroupOptions(labels=(("team", "x"),), taints=("arch=arm64:NoSchedule",))
     assert render_user_data(node_group(family, BootstrapCase.EKS, options=options), CLUSTER) == ""
-
-
-@pytest.mark.parametrize(("family", "architecture"), list(product(NODE_FAMILIES, Architecture)))
-def test_labels_and_taints_are_not_repeated_where_eks_sets_them(family: AmiFamily, architecture: Architecture) -> None:
-    case = BootstrapCase.EKS
-    text = render_user_data(node_group(family, case, architecture, usual_options(family, case, architecture)), CLUSTER)
-    assert text
-    for absent in ("taint", "label", "NoSchedule", "example.com/tier", CLUSTER.name, CLUSTER.endpoint):
-        assert absent not in text
 
 
 @pytest.mark.parametrize(("family", "case", "architecture"), ALL)
