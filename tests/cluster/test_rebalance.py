@@ -166,7 +166,7 @@ def test_two_runs_do_not_meet_and_the_run_of_a_cron_job_that_is_deleted_uncordon
     assert "Lease" in said
     assert len(moving.marked()) == 1
     moving.kubelets.not_ending.add(NAMESPACE)
-    moving.kube.delete(moving.cron_job() or {}, foreground=True)
+    moving.kube.delete(moving.cron_job() or {}, policy="Foreground")
     wait_for(lambda: ending(moving), "the pod of the run to be told to end", timeout=30)
     running.send_signal(signal.SIGTERM)
     code, said = end_of(running, timeout=30)
