@@ -78,21 +78,6 @@ def test_raising_one_groups_max_size_updates_exactly_that_group_and_keeps_what_a
     held.set_nodes(aws, cluster, "graviton", 1)
 
 
-def test_the_same_holds_for_a_self_managed_group(platform: World) -> None:
-    stack, autoscaling = "legacy-al2", platform.aws("legacy-al2").client("autoscaling")
-    name = group_of(platform, stack, "arm64")[1].scaling["AutoScalingGroupName"]
-    autoscaling.set_desired_capacity(AutoScalingGroupName=name, DesiredCapacity=3)
-    before = platform.instance_ids(stack)
-    assert len(before["arm64"]) == 3
-    with platform.made(stack, "nodeGroups", "arm64", "maxSize", value=9) as steps:
-        # The share of nodes that a refresh leaves in service is counted against the largest size.
-        paths = frozenset({"maxSize", "instanceRefresh.preferences.minHealthyPercentage"})
-        assert steps == [Step("update", f"{SCALING} arm64", paths)]
-        assert group_of(platform, stack, "arm64")[1].scaling["MaxSize"] == 9
-        assert platform.instance_ids(stack) == before
-    autoscaling.set_desired_capacity(AutoScalingGroupName=name, DesiredCapacity=1)
-
-
 def test_a_new_arm64_taint_goes_to_managed_arm64_groups_and_to_what_tolerates_it(platform: World) -> None:
     stack = "checkout-dev"
     with platform.made(stack, "arm64Taint", value="arch=graviton:NoSchedule") as steps:
