@@ -100,8 +100,8 @@ def recommend_change(
 ) -> RecommendedChange:
     """Search the cheapest change, check that the changed file is valid, and write it if that is wanted.
 
-    Raises MultiarchError for a file that can't be edited, and if the stack does not allow the sizes, as when its
-    subnets are too small.
+    Raises MultiarchError without the optimiser, for a file that can't be edited, and if the stack does not allow the
+    sizes, as when its subnets are too small.
     """
     planned = evaluate.nodes is None
     if not planned and plan.autoscaling.use is Autoscaler.NONE:

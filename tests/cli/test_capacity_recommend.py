@@ -78,7 +78,7 @@ def test_json_has_the_change_its_cost_and_what_it_does_not_solve(run: type_of_ru
     assert found["changes"] == [{"key": "nodeGroups.general.maxSize", "old": 2, "new": 3}]
     assert found["patch"].startswith(f"--- a/{FILE}\n+++ b/{FILE}\n@@")
     assert (found["unit"], found["unknown"]) == ("vCPU", "no prices were given")
-    assert (found["cost"], found["complete"]) == ({"always": "0", "atMost": "6"}, True)
+    assert found["cost"] == found["bound"] == {"always": "0", "atMost": "6"}
     (unsolved,) = found["unsolved"]
     assert (unsolved["failure"]["name"], unsolved["workload"]["name"]) == ("all amd64", "Deployment/legacy")
     assert "amd64" in unsolved["workload"]["limit"]
@@ -157,10 +157,11 @@ def test_no_word_about_desired_sizes_where_the_autoscaler_sets_them(run: type_of
     assert "No autoscaler grows these node groups" not in ran.out
 
 
-def test_a_search_that_ends_early_says_so(run: type_of_run) -> None:
+def test_a_search_that_ends_early_says_what_a_change_costs_at_least(run: type_of_run) -> None:
     file = written(deployment("legacy", 21), budget("legacy", minAvailable=20))
     ran = run("capacity", "shop-dev", "--manifests", file, *ASKED, "--search-time", "0")
     assert ran.code == 1
-    assert "A cheaper change may exist. The search ends after 0 s; --search-time changes that." in ran.out
+    assert "A cheaper change may exist, but none below" in ran.out
+    assert "The search ends after 0 s; --search-time changes that." in ran.out
     found = run("capacity", "shop-dev", "--manifests", file, *ASKED)
     assert "A cheaper change" not in found.out

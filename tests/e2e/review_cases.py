@@ -12,13 +12,16 @@ from dataclasses import dataclass
 from types import MappingProxyType
 
 from tests.e2e.previewed import Change, replaced
+<<<<<<< HEAD
 from tests.e2e.world import NO_REFRESH, Renamed
+=======
+from tests.e2e.world import Renamed
+>>>>>>> wt-lines-tests
 
 DEV, PROD = "checkout-dev", "payments-prod"
 BESIDE = "beside.py"
 PREVIEW = ("preview", NO_REFRESH)
 ADMINS = ["arn:aws:iam::111122223333:role/platform-admin", "arn:aws:iam::999988887777:role/contractor"]
-POOL = "autoscaling/karpenter/nodePools/general"
 CONTROLLER = {"karpenter": {"controllerGroup": "general"}}
 
 
@@ -69,12 +72,6 @@ GROUPS: Mapping[str, Case] = {
         ),
         ("node group general", "replaced", "addresses: `203", "role/platform-admin"),
     ),
-    "taint-removed": Case(
-        dev(arm64Taint="none"),
-        rules("change-taints", "open-arm64", "roll-nodes"),
-        ("**HIGH** `open-arm64`", "Any pod can be scheduled on these arm64 nodes", "lose the taint `arch=arm64:"),
-        ("node group general",),
-    ),
     "kubernetes-version": Case(
         dev(kubernetesVersion="1.36"),
         rules("change-kubernetes", "roll-nodes"),
@@ -123,12 +120,6 @@ AUTOSCALERS: Mapping[str, Case] = {
         ),
         ("Karpenter is replaced by the cluster autoscaler at once", "Karpenter drains all nodes at the same time"),
         ("node group base", "nothing removes them", "under a new name"),
-    ),
-    "pool-limits": Case(
-        prod({f"{POOL}/cpuLimit": 64, f"{POOL}/expireAfter": "24h", f"{POOL}/budget": "100%"}),
-        rules("change-disruption", "roll-nodes"),
-        ("expireAfter `720h` → `24h`", "cpu 256, memory `1Ti` → cpu 64"),
-        ("NodePool jobs", "node group"),
     ),
 }  # fmt: skip
 RIGHTS: Mapping[str, Case] = {

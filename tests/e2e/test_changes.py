@@ -78,21 +78,6 @@ def test_raising_one_groups_max_size_updates_exactly_that_group_and_keeps_what_a
     held.set_nodes(aws, cluster, "graviton", 1)
 
 
-def test_the_same_holds_for_a_self_managed_group(platform: World) -> None:
-    stack, autoscaling = "legacy-al2", platform.aws("legacy-al2").client("autoscaling")
-    name = group_of(platform, stack, "arm64")[1].scaling["AutoScalingGroupName"]
-    autoscaling.set_desired_capacity(AutoScalingGroupName=name, DesiredCapacity=3)
-    before = platform.instance_ids(stack)
-    assert len(before["arm64"]) == 3
-    with platform.made(stack, "nodeGroups", "arm64", "maxSize", value=9) as steps:
-        # The share of nodes that a refresh leaves in service is counted against the largest size.
-        paths = frozenset({"maxSize", "instanceRefresh.preferences.minHealthyPercentage"})
-        assert steps == [Step("update", f"{SCALING} arm64", paths)]
-        assert group_of(platform, stack, "arm64")[1].scaling["MaxSize"] == 9
-        assert platform.instance_ids(stack) == before
-    autoscaling.set_desired_capacity(AutoScalingGroupName=name, DesiredCapacity=1)
-
-
 def test_a_new_arm64_taint_goes_to_managed_arm64_groups_and_to_what_tolerates_it(platform: World) -> None:
     stack = "checkout-dev"
     with platform.made(stack, "arm64Taint", value="arch=graviton:NoSchedule") as steps:
@@ -106,6 +91,7 @@ def test_a_new_arm64_taint_goes_to_managed_arm64_groups_and_to_what_tolerates_it
         assert managed["taints"] == [{"key": "arch", "value": "graviton", "effect": "NO_SCHEDULE"}]
 
 
+<<<<<<< HEAD
 def test_charts_from_another_registry_update_the_releases_alone_and_what_was_deleted_outside_is_made_again(
     platform: World,
 ) -> None:
@@ -119,6 +105,8 @@ def test_charts_from_another_registry_update_the_releases_alone_and_what_was_del
         assert release["inputs"]["chart"] == f"{registry}/cluster-autoscaler"
 
 
+=======
+>>>>>>> wt-lines-tests
 @pytest.mark.parametrize(
     ("stack", "taint", "rolled"),
     [
@@ -238,4 +226,8 @@ def test_a_new_tag_for_the_whole_organisation_changes_tags_and_through_them_laun
             assert held.tags(aws, row)["data-classification"] == "public"
     finally:
         platform.settings.write_text(before)
+<<<<<<< HEAD
         platform.up(stack, NO_REFRESH)
+=======
+        platform.up(stack)
+>>>>>>> wt-lines-tests

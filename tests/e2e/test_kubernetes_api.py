@@ -1,30 +1,26 @@
-"""What a run does when the Kubernetes API does not answer, has an object already, or has others' fields.
+"""What a run does when the Kubernetes API does not answer.
 
 The stand-in says what the official provider says; see sandbox/providers/kubernetes.
 """
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator
-from contextlib import contextmanager
-from pathlib import Path
-from typing import Any
-
 import pytest
-import yaml
 
-from sandbox.aws.faults import Failure
 from sandbox.aws.remote import Remote
+<<<<<<< HEAD
 from tests.e2e.world import NO_REFRESH, Step, World
+=======
+from tests.e2e.world import World
+>>>>>>> wt-lines-tests
 
 pytestmark = pytest.mark.e2e
 
 STACK = "checkout-dev"
-CLASS = "kubernetes:storage.k8s.io/v1:StorageClass"
 UP = ("up", "--yes", "--skip-preview", "--json")
 
 
+<<<<<<< HEAD
 @contextmanager
 def edited(world: World) -> Iterator[tuple[Path, dict[str, Any]]]:
     """The StorageClass's file, and its content; when the block ends, the stack makes it again."""
@@ -36,6 +32,8 @@ def edited(world: World) -> Iterator[tuple[Path, dict[str, Any]]]:
         world.pulumi(STACK, *UP)
 
 
+=======
+>>>>>>> wt-lines-tests
 def test_without_the_api_a_run_ends_at_the_refresh_and_changes_of_aws_pass_without_it(platform: World) -> None:
     remote, held = Remote(platform.server.url), platform.held(STACK)
     remote.set_kubernetes_down(3600)
@@ -48,6 +46,7 @@ def test_without_the_api_a_run_ends_at_the_refresh_and_changes_of_aws_pass_witho
     finally:
         remote.set_kubernetes_down(0)
     assert platform.held(STACK) == held
+<<<<<<< HEAD
 
 
 def test_an_object_that_exists_passes_the_preview_and_fails_the_update(platform: World) -> None:
@@ -85,3 +84,6 @@ def test_a_chart_that_cannot_be_loaded_fails_the_preview(platform: World) -> Non
     assert re.search(
         r"property chart value \{.*(is not a valid chart repository or cannot be reached|no such host)", said
     )
+=======
+    assert platform.preview(STACK) == []
+>>>>>>> wt-lines-tests

@@ -1,12 +1,8 @@
 from __future__ import annotations
 
-import itertools
-from collections.abc import Callable, Mapping
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from multiarch.manifests.values import ManifestError
 from multiarch.scheduling.affinity import NodeAffinity
@@ -128,72 +124,3 @@ def test_an_expression_that_the_api_server_rejects_is_rejected(rules: dict[str, 
 def test_required_affinity_without_terms_is_rejected() -> None:
     with pytest.raises(ManifestError, match="needs at least one term"):
         affinity(affinity=required())
-
-
-# Brute force: every set of these labels, judged by set arithmetic over all of them at once and by ours one by one.
-DOMAIN = {"arch": (None, "amd64", "arm64"), "cpus": (None, "2", "8", "big"), "spot": (None, "")}
-ALL = [
-    {key: value for key, value in zip(DOMAIN, values, strict=True) if value is not None}
-    for values in itertools.product(*DOMAIN.values())
-]
-
-
-def having(test: Callable[[dict[str, str]], bool]) -> set[int]:
-    return {index for index, labels in enumerate(ALL) if test(labels)}
-
-
-def allowed_by_expression(written: Mapping[str, Any]) -> set[int]:
-    """The allowed label sets: sets with the key, sets with each value, and their unions and complements."""
-    key, values, everything = written["key"], written.get("values", []), set(range(len(ALL)))
-    present = having(lambda labels: key in labels)
-    with_values = having(lambda labels: any(labels.get(key) == value for value in values))
-    if written["operator"] in ("Gt", "Lt"):
-        sign = 1 if written["operator"] == "Gt" else -1
-        return having(lambda labels: labels.get(key, "").isdigit() and sign * (int(labels[key]) - int(values[0])) > 0)
-    return {
-        "In": with_values,
-        "NotIn": everything - with_values,
-        "Exists": present,
-        "DoesNotExist": everything - present,
-    }[written["operator"]]
-
-
-def allowed(selector: Mapping[str, str], terms: list[list[dict[str, Any]]] | None) -> set[int]:
-    found = set(range(len(ALL)))
-    for key, value in selector.items():
-        found &= allowed_by_expression({"key": key, "operator": "In", "values": [value]})
-    if terms is None:
-        return found
-    either: set[int] = set()
-    for term in terms:
-        both = set(range(len(ALL))) if term else set()
-        for written in term:
-            both &= allowed_by_expression(written)
-        either |= both
-    return found & either
-
-
-KEYS = st.sampled_from(sorted(DOMAIN))
-VALUES = st.sampled_from(["amd64", "arm64", "2", "8", "", "other"])
-EXPRESSIONS = st.one_of(
-    st.builds(
-        lambda k, o, v: expression(k, o, *v), KEYS, st.sampled_from(["In", "NotIn"]), st.lists(VALUES, min_size=1)
-    ),
-    st.builds(expression, KEYS, st.sampled_from(["Exists", "DoesNotExist"])),
-    st.builds(expression, KEYS, st.sampled_from(["Gt", "Lt"]), st.sampled_from(["1", "2", "7", "8"])),
-)
-TERMS = st.one_of(st.none(), st.lists(st.lists(EXPRESSIONS, max_size=3), min_size=1, max_size=3))
-SELECTORS = st.dictionaries(KEYS, VALUES, max_size=2)
-
-
-@settings(max_examples=150, deadline=None)
-@given(SELECTORS, TERMS)
-def test_exactly_the_intended_label_sets_are_allowed(
-    selector: dict[str, str], terms: list[list[dict[str, Any]]] | None
-) -> None:
-    rules = {} if terms is None else {"affinity": required(*terms)}
-    rule = affinity(nodeSelector=selector, **rules)
-    assert having(rule.allows) == allowed(selector, terms)
-    for labels in ALL:
-        said = rule.unmet_selector(labels) or rule.unmet_terms(labels)
-        assert (said is None) is rule.allows(labels)

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from types import MappingProxyType
 
 from multiarch.capacity.evaluation import Evaluation
 from multiarch.capacity.model import NO_FAILURE, CapacityFailure, CapacityReport, FailureResult, WorkloadResult
 from multiarch.capacity.recommendation.changes import ValueChange, compare_plans
+from multiarch.capacity.recommendation.needs import Demand, Need, NodeSources
 from multiarch.capacity.recommendation.one_per_zone import (
     list_groups_over_zones,
     list_one_per_zone_changes,
@@ -16,14 +18,19 @@ from multiarch.capacity.recommendation.one_per_zone import (
     rename_failures,
     sum_group_costs,
 )
+from multiarch.capacity.recommendation.parts import StackPart, list_parts
 from multiarch.capacity.recommendation.rates import Rates, get_rates
 from multiarch.capacity.recommendation.search import NO_LIMIT, FoundValues, TimeLimit, search_values
-from multiarch.capacity.recommendation.tunables import Cost, Key, Values, list_tunables, with_values
+from multiarch.capacity.recommendation.tunables import Cost, Key, Tunable, Values, list_tunables, with_values
+from multiarch.capacity.workloads import get_workload_name
 from multiarch.prices.model import RegionPrices, UnknownPrice
 from multiarch.serialization import INLINED, OMITTED
 from multiarch.stack.model import Plan
 
 _Name = tuple[str, str]
+_NOTHING: Values = MappingProxyType({})
+_SHARE = 0.7
+"""The part of the time that is left which one search may take: another one may have to follow."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,17 +43,17 @@ class Unsolved:
 
 @dataclass(frozen=True, slots=True)
 class Recommendation:
-    """The cheapest change that was found, and the report of the stack with it.
+    """The cheapest change, and the report of the stack with it.
 
-    ``cost`` is what the stack costs more, in the unit of ``rates``; ``complete`` is false where the search ended
-    before it had tried all. Without ``changes`` nothing in the stack file has to be changed, or nothing helps.
-    ``failures`` have the names that groups have in the changed ``plan``.
+    ``cost`` is what the stack costs more, in the unit of ``rates``; no change costs less than ``bound``. Without
+    ``changes`` nothing in the stack file has to be changed, or nothing helps. ``failures`` have the names that groups
+    have in the changed ``plan``.
     """
 
     changes: tuple[ValueChange, ...]
     plan: Plan = field(metadata=OMITTED)
     cost: Cost
-    complete: bool
+    bound: Cost
     rates: Rates = field(metadata=INLINED)
     unsolved: tuple[Unsolved, ...]
     failures: tuple[CapacityFailure, ...] = field(metadata=OMITTED)
@@ -69,7 +76,8 @@ def find_recommendation(
     """Find the cheapest change of a plan's stack file under which all of ``failures`` leave every minimum.
 
     With ``replan``, node groups become one for each zone where no size helps. After ``limit`` the search ends with the
-    cheapest change so far: the evaluations that find one at all are made in any case.
+    cheapest change so far: the evaluations that find one at all are made in any case. Raises MultiarchError without
+    highspy.
     """
     rates = get_rates(plan, prices)
     first = _Recommender(plan, failures, evaluate, rates)
@@ -94,17 +102,30 @@ def find_recommendation(
             chosen, best = fewer, tried
     then = best[0].run(limit)
     more = sum_group_costs(best[0].plan, then.rates) - sum_group_costs(plan, rates)
-    return replace(then, changes=merge_changes(best[1], then.changes), cost=then.cost + more)
+    return replace(
+        then,
+        changes=merge_changes(best[1], then.changes),
+        cost=then.cost + more,
+        bound=min(then.bound, then.cost) + more,
+    )
 
 
 class _Recommender:
     """The search for values of a plan under which no workload is short in any failure."""
 
-    def __init__(self, plan: Plan, failures: Sequence[CapacityFailure], evaluate: Evaluation, rates: Rates) -> None:
+    def __init__(
+        self,
+        plan: Plan,
+        failures: Sequence[CapacityFailure],
+        evaluate: Evaluation,
+        rates: Rates,
+        tunables: Sequence[Tunable] | None = None,
+    ) -> None:
+        """``tunables`` are those to be raised: all of the plan, or those of a part, whose pods are evaluated."""
         self.plan = plan
         self._evaluate = evaluate
         self._rates = rates
-        self._tunables = list_tunables(plan, rates)
+        self._tunables = list_tunables(plan, rates) if tunables is None else tunables
         self._failures = tuple(dict.fromkeys((NO_FAILURE, *failures)))
         self._unsolved: Mapping[CapacityFailure, Mapping[_Name, WorkloadResult]] = {}
 
@@ -149,7 +170,7 @@ class _Recommender:
             changes=tuple(compare_plans(self.plan, plan)),
             plan=plan,
             cost=found.cost,
-            complete=found.complete,
+            bound=found.bound,
             rates=self._rates,
             unsolved=tuple(
                 Unsolved(failure, each)
@@ -161,15 +182,50 @@ class _Recommender:
         )
 
     def find_values(self, limit: TimeLimit) -> FoundValues:
-        """Find cheap values, with those failures that made a difference, until they hold in all of them."""
+        """Find the cheapest values: those of all parts together if they hold for the whole stack too."""
         self._unsolved = _short(self._solved)
-        failing = self._open(self._before)
+        failing, given = self._open(self._before), self._evaluate
         if not self._solution or not failing:
-            return FoundValues({}, Cost())
+            return FoundValues({}, Cost(), Cost())
+        if given.nodes is not None:
+            return self._search(failing, (), limit)  # The nodes of a live cluster are not all of the plan.
+        sources = NodeSources(self.plan, self._tunables, given.pods, given.context)
+        parts = list(list_parts(self.plan, self._tunables, given, sources))
+        needs = self._needs(sources)
+        if len(parts) == 1:
+            return self._search(failing, needs, limit)
+        found = self._find_by_part(parts, limit.share(_SHARE))
+        if not (short := self._open(self._report(found.values, explain=True))):
+            return found
+        later = self._search([*dict.fromkeys((*failing, *short))], needs, limit, near=found.values)
+        return replace(later, bound=min(later.cost, max(later.bound, found.bound)))
+
+    def _find_by_part(self, parts: Sequence[StackPart], limit: TimeLimit) -> FoundValues:
+        """Return the cheapest values of each part, without the failures of the largest nodes, which depend on all."""
+        failures = [each for each in self._failures if not each.largest_nodes]
+        values: dict[Key, int] = {}
+        cost = bound = Cost()
+        for number, part in enumerate(parts):
+            evaluate = replace(self._evaluate, pods=part.pods)
+            search = _Recommender(self.plan, failures, evaluate, self._rates, part.tunables)
+            found = search.find_values(limit.share(1 / (len(parts) - number)))
+            values |= found.values
+            cost, bound = cost + found.cost, bound + found.bound
+        return FoundValues(values, cost, bound)
+
+    def _search(
+        self, failing: list[CapacityFailure], needs: Sequence[Need], limit: TimeLimit, *, near: Values = _NOTHING
+    ) -> FoundValues:
+        """Return the cheapest values, with those failures that made a difference, until they hold in all of them."""
         while True:
-            found = search_values(self._tunables, self._solution, failing, self._failing, limit=limit)
+            share = limit.share(_SHARE)
+            found = search_values(
+                self._tunables, self._solution, failing, self._failing, needs=needs, near=near, limit=share
+            )
+            near = found.values
             # A failure that was harmless before: other sizes lead pods to other nodes.
-            more = [each for each in self._open(self._report(found.values, explain=True)) if each not in failing]
+            report = self._report(found.values, explain=True)
+            more = [each for each in self._open(report) if each not in failing]
             if not more:
                 return found
             failing += more
@@ -191,6 +247,17 @@ class _Recommender:
 
     def _failing(self, values: Values, failures: Sequence[CapacityFailure]) -> list[CapacityFailure]:
         return [each for each in self._open(self._report(values, failures)) if each in failures]
+
+    def _needs(self, sources: NodeSources) -> list[Need]:
+        """What the minimums need; of workloads that share a budget, those are the least with the largest values."""
+        samples = {get_workload_name(pod): pod for pod in self._evaluate.pods if not pod.daemon}
+        demands = [
+            Demand(result.failure, sample, each.needed)
+            for result in (self._solved.without_failure, *self._solved.failures)
+            for each in result.workloads
+            if each.keeps_minimum and (sample := samples.get((each.namespace, each.name)))
+        ]
+        return list(sources.needs(demands))
 
     def _raised(self, raises: int) -> dict[Key, int]:
         return {each.key: each.capped(each.present + each.step * raises) for each in self._tunables}

@@ -1,8 +1,9 @@
-"""What a person reads of a recommendation: the change of the stack file, its patch, and what it leaves."""
+"""What a person reads of a recommendation: the cheapest change of the stack file, its patch, and what it leaves."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from decimal import Decimal
 
 import typer
@@ -65,8 +66,10 @@ def _amount(amount: Decimal, rates: Rates) -> str:
 
 
 def _notes(result: Recommendation, seconds: int) -> Iterator[str]:
-    if not result.complete:
-        yield f"A cheaper change may exist. The search ends after {seconds} s; --search-time changes that."
+    if result.cost > result.bound:
+        known = result.bound.always or result.bound.at_most
+        least = f", but none below {_cost(replace(result, cost=result.bound))}" if known else ""
+        yield f"A cheaper change may exist{least}. The search ends after {seconds} s; --search-time changes that."
     grown = result.plan.autoscaling.cluster_autoscaler is not None
     if not grown and any(each.key[-1] == "desiredSize" for each in result.changes):
         yield (
