@@ -12,11 +12,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 
 from tests.e2e.previewed import Change, replaced
-<<<<<<< HEAD
 from tests.e2e.world import NO_REFRESH, Renamed
-=======
-from tests.e2e.world import Renamed
->>>>>>> wt-lines-tests
 
 DEV, PROD = "checkout-dev", "payments-prod"
 BESIDE = "beside.py"

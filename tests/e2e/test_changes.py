@@ -91,7 +91,6 @@ def test_a_new_arm64_taint_goes_to_managed_arm64_groups_and_to_what_tolerates_it
         assert managed["taints"] == [{"key": "arch", "value": "graviton", "effect": "NO_SCHEDULE"}]
 
 
-<<<<<<< HEAD
 def test_charts_from_another_registry_update_the_releases_alone_and_what_was_deleted_outside_is_made_again(
     platform: World,
 ) -> None:
@@ -105,8 +104,6 @@ def test_charts_from_another_registry_update_the_releases_alone_and_what_was_del
         assert release["inputs"]["chart"] == f"{registry}/cluster-autoscaler"
 
 
-=======
->>>>>>> wt-lines-tests
 @pytest.mark.parametrize(
     ("stack", "taint", "rolled"),
     [
@@ -226,8 +223,4 @@ def test_a_new_tag_for_the_whole_organisation_changes_tags_and_through_them_laun
             assert held.tags(aws, row)["data-classification"] == "public"
     finally:
         platform.settings.write_text(before)
-<<<<<<< HEAD
         platform.up(stack, NO_REFRESH)
-=======
-        platform.up(stack)
->>>>>>> wt-lines-tests

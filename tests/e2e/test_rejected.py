@@ -66,34 +66,6 @@ def test_pulumi_by_hand_fails_with_file_and_line_and_without_a_traceback(rejecte
     assert "Traceback" not in told
 
 
-<<<<<<< HEAD
-def test_a_fault_in_the_organisations_defaults_is_told_with_the_file_of_the_defaults(rejected: World) -> None:
-    rejected.stack_file(STACK).write_text(WORDS.replace(", m7i.large", "").replace("maxsize", "maxSize"))
-    text = rejected.settings.read_text()
-    rejected.settings.write_text(text.replace("idleTimeoutMinutes: 15", "idleTimeoutMinutes: 90"))
-    line = text[: text.index("idleTimeoutMinutes")].count("\n") + 1
-    told = rejected.pulumi(STACK, "preview", expect=1).stdout
-    assert f"Pulumi.yaml:{line} " in told
-    assert "session.idleTimeoutMinutes" in told
-    assert "Traceback" not in told
-
-
-def test_a_creator_in_access_is_rejected_with_file_and_line_before_the_cluster_is_made(rejected: World) -> None:
-    creator: str = rejected.aws(STACK).client("sts").get_caller_identity()["Arn"]
-    listed = creator.replace(":sts:", ":iam:")
-    good = WORDS.replace(", m7i.large", "").replace("maxsize", "maxSize")
-    rejected.stack_file(STACK).write_text(f"{good}  multiarch-eks:access:\n    admins: [{listed}]\n")
-    before = rejected.held(STACK)
-    problem = f"{FILE}:12 access.admins[0]: {listed} runs Pulumi"
-    assert f"warning: {problem}" in rejected.pulumi(STACK, "preview").stdout
-    told = rejected.pulumi(STACK, "up", "--yes", "--skip-preview", expect=1).stdout
-    assert f"error: {problem}" in told
-    assert "Traceback" not in told
-    assert rejected.held(STACK) == before
-
-
-=======
->>>>>>> wt-lines-tests
 def test_values_that_the_cluster_keeps_are_rejected_before_the_first_change(platform: World) -> None:
     stack, file = "checkout-dev", platform.stack_file("checkout-dev")
     words, before = file.read_bytes(), platform.held("checkout-dev")
