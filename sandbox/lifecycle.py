@@ -101,6 +101,7 @@ class Sandbox:
             SandboxUsageError: there is no such stack.
             StackError: the rules of ``stack check`` reject it; nothing was started.
             OutsideError: no engine, no server, or Pulumi failed; what runs keeps running, and ``up`` can be repeated.
+                Also if a command was killed before: ``down`` with ``force`` is what is left then.
             StoppedError: told to stop; nothing that this call started is left running.
         """
         self._check(stack)
@@ -129,19 +130,16 @@ class Sandbox:
         Return what was left before the server was stopped: names, by ``1 VPC in eu-west-1``.
 
         Raises:
-            OutsideError: a destroy failed; nothing was stopped or removed.
+            OutsideError: a destroy failed, or a command was killed before; nothing was stopped or removed.
         """
         if not self.layout.folder.is_dir():
             return {}
         with state.exclusive(self.layout, "down"):
-            known = self._known_or_nothing(force=force)
-            self._end_left_run(known)
+            known = state.State() if force else state.load(self.layout)
             left: dict[str, tuple[str, ...]] = {}
-            if known.server and server.answers(known.server) and not force:
-                if why := self._cut_off():
-                    self._say(f"{why}: nobody knows what it has made. Removing everything without a destroy")
-                else:
-                    left = self._destroy_all(known.server)
+            if known.server and server.answers(known.server):
+                backend.require_whole(self.layout)
+                left = self._destroy_all(known.server)
             if real_cluster.down(self.layout.cluster):
                 self._say("the cluster of real nodes is gone")
             control_plane.stop(self.layout)
@@ -192,14 +190,14 @@ class Sandbox:
     @contextlib.contextmanager
     def _running(self, stack: str) -> Iterator[state.State]:
         """Give provide server, engine, project folder and stack; on a stop request, stop what was started here."""
-        known = self._end_left_run(state.load(self.layout))
+        known = state.load(self.layout)
         found = self._engine(known)
         if found != known.engine:
             self._say(f"Pulumi {found.version} ({found.source})")
         running = known.server if known.server and server.answers(known.server) else None
         lost = "" if running else "the sandbox's AWS server is gone, and its state was only in memory"
-        if running and (why := self._cut_off()):
-            running, lost = None, f"{why}: nobody knows what it has made"
+        if running:
+            backend.require_whole(self.layout)
         if (
             running
             and plugins.is_official(known.official, "kubernetes")
@@ -257,27 +255,6 @@ class Sandbox:
         if self.layout.settings()["name"] == NAMESPACE:
             self.layout.plan(stack)
 
-    def _end_left_run(self, known: state.State) -> state.State:
-        """End the command that the state names: the lock was free, so what has started it was killed."""
-        if known.run is None:
-            return known
-        if processes.session(known.run.process):
-            self._say(f"ending `{known.run.what}`, which an earlier command has left")
-            processes.interrupt(known.run.process, grace=runner.GRACE)
-        return replace(known, run=None)
-
-    def _cut_off(self) -> str:
-        """Say which stack's state no longer tells what AWS has, because a command was killed or the disk was full."""
-        for stack in backend.stacks(self.layout):
-            self._unlock(stack)
-            try:
-                pending = backend.checkpoint(self.layout, stack).pending
-            except OutsideError as error:
-                return error.message.rstrip(".")
-            if pending:
-                return f"a command on {stack} was killed while {', '.join(pending)}"
-        return ""
-
     def _restart(self, why: str) -> None:
         for process in server.strays(self.layout.server):
             server.stop(process)  # also one that hangs without listening, or that a removed state has named
@@ -286,34 +263,11 @@ class Sandbox:
             self._say(f"{why}. Starting from an empty AWS")
 
     def _stopped(self, started: state.Server | None) -> None:
-        with runner.deaf():
-            for stack in backend.stacks(self.layout):
-                with contextlib.suppress(OutsideError):
-                    self._unlock(stack)
-            if started:
+        if started:
+            with runner.deaf():
                 server.stop(started.process)
                 control_plane.stop(self.layout)
-            known = state.load(self.layout)
-            state.save(self.layout, replace(known, run=None, server=None if started else known.server))
-
-    def _unlock(self, stack: str) -> None:
-        """Remove the locks of processes that have ended. Raises OutsideError while a running one holds one."""
-        for file, holder in backend.locks(self.layout, stack).items():
-            if holder:
-                raise OutsideError(
-                    f"A Pulumi command by hand (process {holder.pid}) is at work on {stack}.", hint="Wait for it."
-                )
-            self._say(f"{stack} was left locked by a command that is gone: removing the lock")
-            file.unlink(missing_ok=True)
-
-    def _known_or_nothing(self, *, force: bool) -> state.State:
-        try:
-            return state.load(self.layout)
-        except OutsideError as error:
-            if not force:
-                raise
-            self._say(f"{error.message} A Pulumi command that was at work fails when its AWS is gone.")
-            return state.State()
+                state.save(self.layout, replace(state.load(self.layout), server=None))
 
     # -- destroying -------------------------------------------------------------------------------------------------
 
@@ -323,7 +277,7 @@ class Sandbox:
         if names:
             known = state.load(self.layout)
             # What exists came about with the settings of the last command, which are in the project folder.
-            state.save(self.layout, replace(known, engine=self._engine(known), run=None))
+            state.save(self.layout, replace(known, engine=self._engine(known)))
         for stack in names:
             if backend.checkpoint(self.layout, stack).protected:
                 self._say(f"{stack} has protected resources; this is a sandbox: taking the protection away")
@@ -359,9 +313,6 @@ class Sandbox:
         colour = "always" if verb == "preview" and self._colour else "never"
         what, log = " ".join(words), self.layout.logs / f"{'-'.join(words)}-{stack}.log"
 
-        def started(process: processes.ProcessId) -> None:
-            state.save(self.layout, replace(known, run=state.Run(process, f"{what} {stack}")))
-
         settings = (
             plugins.make_settings(running.url)
             if verb in _TAKES_SETTINGS and plugins.is_official(known.official, "aws")
@@ -377,9 +328,7 @@ class Sandbox:
                 log=log,
                 echo=self._echo if verb == "preview" else None,
                 say=self._say,
-                started=started,
             )
-        state.save(self.layout, replace(known, run=None))
         if outcome.interrupted:
             raise StoppedError("Stopped.")
         if outcome.returncode and not server.answers(running):

@@ -16,7 +16,7 @@ from multiarch.files import write_atomically
 from sandbox.layout import Layout
 from sandbox.processes import ProcessId
 
-_VERSION = 3
+_VERSION = 4
 
 GIVE_UP = (
     "`.venv/bin/python -m sandbox down --force` ends what runs and removes .sandbox; "
@@ -45,20 +45,11 @@ class Server:
 
 
 @dataclass(frozen=True, slots=True)
-class Run:
-    """A Pulumi command at work; ``what`` names it, for example ``up checkout-dev``."""
-
-    process: ProcessId
-    what: str
-
-
-@dataclass(frozen=True, slots=True)
 class State:
     """The whole state. ``official`` are the plugins in place of stand-ins: programs by ``NAME-vVERSION``."""
 
     server: Server | None = None
     engine: Engine | None = None
-    run: Run | None = None
     official: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -80,11 +71,10 @@ def load(layout: Layout) -> State:
 def _decode(content: dict[str, Any]) -> State:
     if content["version"] != _VERSION:
         raise ValueError(f"version {content['version']}, not {_VERSION}")
-    server, engine, run = content["server"], content["engine"], content["run"]
+    server, engine = content["server"], content["engine"]
     return State(
         server=server and Server(ProcessId(**server["process"]), server["url"]),
         engine=engine and Engine(Path(engine["path"]), engine["version"], engine["source"]),
-        run=run and Run(ProcessId(**run["process"]), run["what"]),
         official=content["official"],
     )
 

@@ -127,7 +127,7 @@ multiarch cost payments-prod --prices examples/prices.json --manifests examples/
 def status(layout: Layout) -> dict[str, Any]:
     """Return what runs and what exists, as JSON-able values, shape version 1.
 
-    ``{"version", "up", "url", "server": {"pid"}, "engine": {"path", "version", "source"}, "official", "run",
+    ``{"version", "up", "url", "server": {"pid"}, "engine": {"path", "version", "source"}, "official",
     "stacks": {NAME: {"resources", "pending"}}}``, where ``official`` is plugins by ``NAME-vVERSION``; missing
     values are null.
     """
@@ -145,7 +145,6 @@ def status(layout: Layout) -> dict[str, Any]:
         "server": {"pid": known.server.process.pid} if known.server and up else None,
         "engine": engine and {"path": str(engine.path), "version": engine.version, "source": engine.source},
         "official": known.official,
-        "run": known.run.what if known.run else None,
         "stacks": stacks,
     }
 

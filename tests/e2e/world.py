@@ -266,10 +266,8 @@ class World:
     def end(self) -> list[str]:
         """Stop what the sandbox says it runs, then whatever else is left of it; return the latter's command lines."""
         with contextlib.suppress(OutsideError):
-            known = state.load(self.layout)
-            for own in (known.run, known.server):
-                if own:
-                    processes.stop_session(own.process)
+            if own := state.load(self.layout).server:
+                processes.stop_session(own.process)
         left = self.processes()
         for process in left:
             with contextlib.suppress(ProcessLookupError):
