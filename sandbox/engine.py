@@ -18,7 +18,7 @@ from sandbox.state import Engine
 from tools import build
 
 _HOST = "pulumi-language-python"
-_VERSION = re.compile(r"v?(\d{1,6})\.(\d{1,6})\.(\d{1,6})(?:[-+][\w.+-]*)?", re.ASCII)
+_VERSION = re.compile(r"v?(\d+)\.(\d+)\.(\d+)(?:[-+][\w.+-]*)?")
 
 NONE_FOUND = """\
 No Pulumi engine: {reasons}.

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import shlex
 import shutil
 import sys
@@ -22,7 +21,6 @@ from sandbox.state import Engine
 PASSPHRASE = "sandbox"  # noqa: S105 (protects nothing: it encrypts made-up values in a folder that `down` removes)
 _SHIM_MARK = "# The sandbox's own pulumi"
 _ENGINE_LOGS = "logs"
-_SHELL_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 # The user's profiles may name another endpoint, or a role; a file that can't be parsed stops every client.
 _NO_AWS_FILES: Mapping[str, str] = {"AWS_CONFIG_FILE": os.devnull, "AWS_SHARED_CREDENTIALS_FILE": os.devnull}
 
@@ -41,8 +39,7 @@ class Environment:
 
     def as_shell(self) -> str:
         """Return lines for ``eval`` in a POSIX shell, in a fixed order."""
-        # A name that a shell does not know as a variable's could hold a command.
-        lines = [f"unset {name}" for name in self.unset if _SHELL_NAME.fullmatch(name)]
+        lines = [f"unset {name}" for name in self.unset if name.isidentifier()]
         lines += [f"export {name}={shlex.quote(value)}" for name, value in sorted(self.set.items())]
         return "".join(f"{line}\n" for line in lines)
 

@@ -36,13 +36,6 @@ class Layout:
         """Everything below is the sandbox's own, and goes away with ``down``."""
         return self.root / ".sandbox"
 
-    def require_folder(self) -> None:
-        """Create ``folder``. Raises SandboxUsageError for a link: what it leads to could hold more than a sandbox."""
-        if self.folder.is_symlink() or (self.folder.exists() and not self.folder.is_dir()):
-            kind = "a symbolic link" if self.folder.is_symlink() else "a file"
-            raise SandboxUsageError(f"{self.folder} is {kind}; the sandbox needs a folder.", hint="Remove it.")
-        self.folder.mkdir(parents=True, exist_ok=True)
-
     @property
     def lock(self) -> Path:
         """Held while a command works, so that two do not work at once."""
@@ -177,9 +170,9 @@ class Layout:
         own = read_yaml(copy if copy.is_file() and (copied or not file.is_file()) else file).get("config")
         for config in (own, self.settings().get("config")):
             value = config.get("aws:region") if isinstance(config, dict) else None
-            # In Pulumi.yaml a value may stand as such, or under `value` or `default`.
+            # In Pulumi.yaml a value may stand as such, or under `value`.
             if isinstance(value, dict):
-                value = value.get("value", value.get("default"))
+                value = value.get("value")
             if isinstance(value, str):
                 return value
         return "us-east-1"

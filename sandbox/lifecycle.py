@@ -145,8 +145,8 @@ class Sandbox:
             control_plane.stop(self.layout)
             for process in (*server.strays(self.layout.server), *server.strays(self.layout.registry)):
                 server.stop(process)
-                if processes.alive(process):
-                    raise OutsideError(f"The server with process number {process.pid} can't be stopped.")
+                if processes.is_running(process):
+                    raise OutsideError(f"The server with process number {process} can't be stopped.")
             shutil.rmtree(self.layout.folder)
             return left
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from types import FrameType
 from typing import IO
 
-from sandbox.processes import ProcessId, identify, stop_session
+from sandbox.processes import stop_session
 
 STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGALRM)
 GRACE = 60
@@ -97,7 +97,6 @@ def run(
             errors="replace",
             start_new_session=True,
         )
-        identity = identify(process.pid) or ProcessId(process.pid, "")
         reader = threading.Thread(target=_read, args=(process.stdout, lines, sink, echo), daemon=True)
         try:
             reader.start()
@@ -111,7 +110,7 @@ def run(
             signal.alarm(0)
             # Providers and language hosts of an engine that was killed do not notice by themselves; they also hold
             # the pipe open.
-            stop_session(identity, grace=5)
+            stop_session(process.pid, grace=5)
             if reader.is_alive():
                 reader.join()
     return CommandResult(process.returncode, tuple(lines), interrupted)

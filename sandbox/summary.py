@@ -142,7 +142,7 @@ def status(layout: Layout) -> dict[str, Any]:
         "version": 1,
         "up": up,
         "url": known.server.url if known.server and up else None,
-        "server": {"pid": known.server.process.pid} if known.server and up else None,
+        "server": {"pid": known.server.process} if known.server and up else None,
         "engine": engine and {"path": str(engine.path), "version": engine.version, "source": engine.source},
         "official": known.official,
         "stacks": stacks,

@@ -16,8 +16,8 @@ from pathlib import Path
 import pytest
 
 from multiarch.facts.admission import INSTALLATION_NAME as NAME
-from sandbox.cluster import certificates
-from sandbox.cluster.certificates import Pair
+from sandbox import certificates
+from sandbox.certificates import Pair
 from sandbox.cluster.control_plane import ControlPlane
 from sandbox.cluster.kube import Kube, Object
 from sandbox.cluster.programs import ClusterError, Program, Programs, free_ports, wait_for

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from sandbox import processes, server
+from sandbox import processes
 from sandbox.cluster import lifecycle
 from sandbox.cluster.kube import Access, Kube
 from sandbox.cluster.programs import wait_for
@@ -44,5 +44,5 @@ def test_a_deployment_becomes_available_without_a_node_and_nothing_is_left(tmp_p
         assert lifecycle.up(state, print, nodes=False) == found
     finally:
         assert lifecycle.down(state)
-    assert processes.with_arguments(server.own_arguments(state)) == []
+    assert processes.with_arguments(processes.own_arguments(state)) == []
     assert not Path(found.folder).exists()

@@ -156,20 +156,6 @@ def test_stacks_that_are_protected_or_of_which_the_file_is_gone_or_broken_are_de
     assert project.running() == []
 
 
-def test_a_sandbox_that_is_not_a_folder_is_rejected_in_one_line(project: Project, tmp_path: Path) -> None:
-    for kind in ("a symbolic link", "a file"):
-        if kind == "a file":
-            project.layout.folder.write_text("")
-        else:
-            project.layout.folder.symlink_to(tmp_path)
-        said = project.run("up", "shop-dev", expect=2).stderr
-        assert said == f"sandbox: {project.layout.folder} is {kind}; the sandbox needs a folder. Remove it.\n"
-        project.layout.folder.unlink()
-    # What the system rejects, as it does in a folder that is read-only, is one line too.
-    project.layout.lock.mkdir(parents=True)
-    assert project.run("up", "shop-dev", expect=3).stderr == f"sandbox: {project.layout.lock}: Is a directory.\n"
-
-
 # -- in one sandbox: each test begins with whatever is up ------------------------------------------------------------
 
 
@@ -192,7 +178,7 @@ def test_when_the_server_ends_that_is_said_and_nothing_else_and_the_next_up_star
 ) -> None:
     old = server_of(shared)
     process = start_slow_up(shared, tmp_path, broken="true")
-    os.kill(old.process.pid, signal.SIGKILL)
+    os.kill(old.process, signal.SIGKILL)
     (tmp_path / "reached").unlink()
     _, stderr = process.communicate(timeout=60)
     assert process.returncode == 3
