@@ -92,17 +92,11 @@ def build(
 
 def read_aws(url: str, region: str, environ: Mapping[str, str]) -> dict[str, str]:
     """Return the environment of a command that reads the sandbox's AWS, and no cluster of the user's kubeconfig."""
-    kept = {name: value for name, value in environ.items() if not name.startswith("AWS_")}
-    names = ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY")
-    return kept | {
-        **dict.fromkeys(names, "sandbox"),
-        **_NO_AWS_FILES,
-        "AWS_EC2_METADATA_DISABLED": "true",
-        "AWS_ENDPOINT_URL": url,
-        "AWS_REGION": region,
-        "KUBECONFIG": os.devnull,
-        **_go_around_proxies(environ),
-    }
+    made = dict(environ)
+    forget_aws(made)
+    keys = dict.fromkeys(("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"), "sandbox")
+    place = {"AWS_ENDPOINT_URL": url, "AWS_REGION": region, "KUBECONFIG": os.devnull}
+    return {**made, **keys, **place, **_go_around_proxies(environ)}
 
 
 def _go_around_proxies(environ: Mapping[str, str]) -> dict[str, str]:

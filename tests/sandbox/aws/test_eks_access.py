@@ -45,14 +45,6 @@ def test_every_addon_has_versions_for_every_minor(aws: Served) -> None:
             assert sum(fit["defaultVersion"] for fit in fits) == 1
 
 
-def test_groups_of_an_entry_change_and_go(eks: Any) -> None:  # noqa: ANN401 (as above)
-    of = {"clusterName": "shop", "principalArn": "arn:aws:iam::123456789012:role/a"}
-    eks.create_access_entry(**of, kubernetesGroups=["readers"])
-    assert eks.update_access_entry(**of, kubernetesGroups=["shop"])["accessEntry"]["kubernetesGroups"] == ["shop"]
-    assert eks.update_access_entry(**of)["accessEntry"]["kubernetesGroups"] == ["shop"]
-    assert eks.update_access_entry(**of, kubernetesGroups=[])["accessEntry"]["kubernetesGroups"] == []
-
-
 def test_principals_in_a_path_are_told_apart(eks: Any) -> None:  # noqa: ANN401 (as above)
     administrator = "aws-reserved/sso.amazonaws.com/us-west-2/AWSReservedSSO_a"
     arns = [f"arn:aws:iam::123456789012:role/{path}" for path in ("a", "x/a", administrator)]

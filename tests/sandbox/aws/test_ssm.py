@@ -6,7 +6,6 @@ Some of the limits are checked by botocore before a request is sent.
 from __future__ import annotations
 
 import os
-import platform
 import re
 import shutil
 import signal
@@ -57,11 +56,6 @@ def rejected(call: Any, **parameters: Any) -> str:  # noqa: ANN401 (botocore mak
         call(**parameters)
     error = caught.value
     return str(error.response["Error"]["Code"]) if isinstance(error, ClientError) else "ValidationException"
-
-
-def test_a_command_runs_on_this_machine(aws: Served, remote: Remote) -> None:
-    remote.register(NAME, Target())
-    assert told(aws, "uname -m\ncat /etc/hostname") == f"{platform.machine()}\n{Path('/etc/hostname').read_text()}"
 
 
 def test_a_command_runs_in_a_root_file_system_with_its_own_processes(

@@ -22,7 +22,6 @@ from tests.sandbox.served import REGION, Served
 ADDON = "aws:eks/addon:Addon"
 CLUSTER = "aws:eks/cluster:Cluster"
 GROUP = "aws:eks/nodeGroup:NodeGroup"
-LOG_GROUP = "aws:cloudwatch/logGroup:LogGroup"
 KEY = "arn:aws:kms:eu-west-1:123456789012:key/"
 
 
@@ -57,10 +56,6 @@ def endpoint(driven: Driven, _aws: Served, **more: Any) -> Made:
 
 def guarded(driven: Driven, aws: Served) -> Made:
     return endpoint(driven, aws, policy=json.dumps(allowed("s3:GetObject")))
-
-
-def log_group(driven: Driven, _aws: Served) -> Made:
-    return driven.create(LOG_GROUP, "g", name="/aws/eks/shop/cluster", retentionInDays=7)
 
 
 def role(driven: Driven, _aws: Served) -> Made:
@@ -103,15 +98,6 @@ def another_rule(aws: Served, made: Made) -> None:
     aws.client("ec2").authorize_security_group_ingress(GroupId=made.id, IpPermissions=[rule])
 
 
-def kept_for_ever(aws: Served, made: Made) -> None:
-    aws.client("logs").delete_retention_policy(logGroupName=made.id)
-
-
-def bounded(aws: Served, made: Made) -> None:
-    boundary = aws.client("iam").create_policy(PolicyName="b", PolicyDocument=json.dumps(allowed("s3:*")))
-    aws.client("iam").put_role_permissions_boundary(RoleName=made.id, PermissionsBoundary=boundary["Policy"]["Arn"])
-
-
 def larger(aws: Served, made: Made) -> None:
     aws.client("autoscaling").update_auto_scaling_group(AutoScalingGroupName=made.id, MaxSize=7)
 
@@ -125,15 +111,12 @@ def rewritten(aws: Served, made: Made, action: str = "sqs:SendMessage") -> None:
     ("create", "change", "shown"),
     [
         (lambda driven, _aws: vpc(driven), tagged, ["tags", "tagsAll"]),
-        (template, tagged, ["tags", "tagsAll"]),
         # A new version starts from no data of the old one in this server, so the image is gone too.
         (template, other_disk, ["blockDeviceMappings", "imageId", "tagSpecifications"]),
         (rules, another_rule, ["ingress"]),
         (guarded, other_policy, ["policy"]),
         # Omitted, so what AWS has is as good: optional and computed.
         (endpoint, other_policy, []),
-        (log_group, kept_for_ever, ["retentionInDays"]),
-        (role, bounded, ["permissionsBoundary"]),
         (scaling_group, larger, ["maxSize"]),
         # The layout of a document is no change.
         (inline_policy, rewritten, []),
@@ -225,8 +208,6 @@ def test_auto_scaling_groups_take_no_default_tags(driven: Driven, aws: Served) -
     ("token", "inputs", "said"),
     [
         (TEMPLATE, {"namePrefix": "a" * 100}, "'namePrefix' cannot be longer than 99 characters"),
-        (TEMPLATE, {"name": "a" * 126}, "'name' cannot be longer than 125 characters"),
-        (ROLE, {"namePrefix": "a" * 39, "assumeRolePolicy": TRUST}, "longer than 38"),
         (GROUP, {"nodeGroupNamePrefix": "a" * 38}, "longer than 37"),
     ],
 )

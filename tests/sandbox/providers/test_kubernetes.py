@@ -12,7 +12,6 @@ import yaml
 
 from sandbox.aws.remote import Remote
 from sandbox.providers import InitializationError, StandInError
-from sandbox.providers.kubernetes.manifests import text
 from sandbox.providers.kubernetes.objects import kind_of, replaces
 from sandbox.providers.kubernetes.provider import KubernetesProvider
 from sandbox.providers.values import UNKNOWN, Record, plain_map
@@ -196,12 +195,6 @@ def test_a_cluster_that_does_not_answer_at_the_beginning_is_unreachable_to_the_e
 # -- names
 
 
-def test_the_same_object_gives_the_same_bytes() -> None:
-    one = {"kind": "A", "metadata": {"name": "n", "labels": {"b": "1", "a": "2"}}, "apiVersion": "v1"}
-    other = {"apiVersion": "v1", "metadata": {"labels": {"a": "2", "b": "1"}, "name": "n"}, "kind": "A"}
-    assert text(one) == text(other)
-
-
 @pytest.mark.parametrize("token", ["kubernetes:helm.sh/v3:Chart", "kubernetes:yaml/v2:ConfigGroup", "kubernetes:x:Y"])
 def test_what_is_not_an_object_is_rejected(token: str) -> None:
     with pytest.raises(StandInError, match="takes objects"):
@@ -228,9 +221,3 @@ def test_data_changes_in_place_if_the_provider_is_told_so_and_the_object_allows_
     mutable = {"enableConfigMapMutable": "true"}
     assert not replaces({"kind": "ConfigMap"}, mutable, "data.a")
     assert replaces({"kind": "ConfigMap", "immutable": True}, mutable, "data.a")
-
-
-def test_without_a_place_for_objects_it_rejects(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv("MULTIARCH_SANDBOX_MANIFESTS", raising=False)
-    with pytest.raises(StandInError, match="nowhere to put objects"):
-        stand().create(CONFIG_MAP, "name", data={})

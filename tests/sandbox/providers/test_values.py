@@ -66,11 +66,8 @@ def test_addresses_of_this_machine_are_taken(url: str) -> None:
     "url",
     [
         "https://ec2.us-east-1.amazonaws.com",
-        "http://10.0.0.1",
         "http://localhost.example.org",
         "127.0.0.1",
-        "",
-        "file:///",
     ],
 )
 def test_other_addresses_are_rejected(url: str) -> None:

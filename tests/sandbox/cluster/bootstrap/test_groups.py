@@ -86,13 +86,3 @@ def test_eks_merges_only_archives() -> None:
     group = node_group(AmiFamily.AL2, BootstrapCase.EKS)
     with pytest.raises(NodeStartError, match="EKS rejects the launch template"):
         group_start(group, "#!/bin/bash\ntrue\n", CLUSTER)
-
-
-@pytest.mark.parametrize(("family", "case"), list(product(NODE_FAMILIES, OWNED)))
-def test_a_kubelet_does_not_start_with_the_eks_apis_spelling_of_an_effect(
-    family: AmiFamily, case: BootstrapCase
-) -> None:
-    group = usual(family, case)
-    text = render_user_data(group, CLUSTER).replace("NoSchedule", "NO_SCHEDULE")
-    with pytest.raises(NodeStartError, match=r"does not start|does not join"):
-        registration(group_start(group, text, CLUSTER))
