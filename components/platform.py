@@ -289,8 +289,8 @@ class Platform(Component):
             own = [group.name for group in plan.node_groups if group.kind is NodeGroupKind.SELF_MANAGED]
             scaling_groups = {name: groups[name].auto_scaling_group.apply(required) for name in own}
             TerminationHandler("termination-handler", self, cluster, scaling_groups)
-        if plan.device_plugin:
-            DevicePlugin("device-plugin", self, cluster)
+        for plugin in plan.device_plugins:
+            DevicePlugin(self, cluster, plugin)
 
     def _auto_mode(self, plan: AutoModePlan, network: Network, cluster: InCluster) -> InCluster:
         """Declare EKS Auto Mode; return what the other components in the cluster need, with its nodes."""

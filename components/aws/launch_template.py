@@ -29,7 +29,7 @@ def declare(
     """Declare the launch template of one group.
 
     ``instance_profile_arn`` belongs to self-managed groups, and so do ``security_group_ids`` unless an existing cluster
-    needs others than EKS's own: EKS sets both for managed ones.
+    needs others than EKS's own, or EFA interfaces name them: EKS sets both for managed ones.
     """
     return ec2.LaunchTemplate(
         group.name,
@@ -53,7 +53,9 @@ def declare(
         iam_instance_profile=ec2.LaunchTemplateIamInstanceProfileArgs(arn=instance_profile_arn)
         if instance_profile_arn is not None
         else None,
-        vpc_security_group_ids=list(security_group_ids) or None,
+        # EC2 takes security groups of the template, or of each of its interfaces.
+        vpc_security_group_ids=None if group.efa else list(security_group_ids) or None,
+        network_interfaces=_interfaces(group, security_group_ids) if group.efa else None,
         placement=ec2.LaunchTemplatePlacementArgs(group_name=group.placement_group) if group.placement_group else None,
         capacity_reservation_specification=_reservation(group.capacity_reservation),
         tag_specifications=[
@@ -92,6 +94,30 @@ def _reservation(chosen: str) -> ec2.LaunchTemplateCapacityReservationSpecificat
     if chosen.startswith("arn:"):
         return specification(capacity_reservation_target=target(capacity_reservation_resource_group_arn=chosen))
     return specification(capacity_reservation_preference=chosen)
+
+
+def _interfaces(
+    group: NodeGroupPlan, security_group_ids: Sequence[pulumi.Input[str]]
+) -> list[ec2.LaunchTemplateNetworkInterfaceArgs]:
+    """Return the primary interface, with EFA where card 0 takes it, and one for EFA alone on each other card.
+
+    Those need no IP addresses, and the CNI leaves them alone. EC2 gives no public address to one of several interfaces,
+    and would reject the launch in a subnet that assigns them. Sources: EKS user guide, "EFA and EFA-only interfaces";
+    EC2 user guide, "Maximize network bandwidth on Amazon EC2 instances with multiple network cards".
+    """
+    cards = group.instance_types[0].efa_cards or ()
+    kinds = {0: "interface"} | {card: "efa-only" if card else "efa" for card in cards}
+    return [
+        ec2.LaunchTemplateNetworkInterfaceArgs(
+            network_card_index=card,
+            device_index=1 if card else 0,
+            interface_type=kind,
+            associate_public_ip_address="false",
+            delete_on_termination="true",
+            security_groups=list(security_group_ids),
+        )
+        for card, kind in kinds.items()
+    ]
 
 
 def _disks(group: NodeGroupPlan) -> list[ec2.LaunchTemplateBlockDeviceMappingArgs]:

@@ -79,7 +79,7 @@ class NodeGroup(Component):
             tags=self.tags(plan.name, found_by),
             launched_tags=self.tags(plan.name, {**found_by, **owned}),
             instance_profile_arn=profile.arn if own and profile else None,
-            security_group_ids=args.security_group_ids or ([args.security_group_id] if own else ()),
+            security_group_ids=args.security_group_ids or ([args.security_group_id] if own or plan.efa else ()),
             opts=self.child(),
         )
         if own:

@@ -1,27 +1,34 @@
-"""NVIDIA's device plugin, which tells the kubelet of a node's GPUs; images of Amazon Linux have only the drivers."""
+"""Device plugins, which tell the kubelet of a node's GPUs or EFA interfaces; images have only the drivers."""
 
 from __future__ import annotations
 
-from multiarch.facts.addon_daemon_sets import DEVICE_PLUGIN
-from multiarch.facts.autoscalers import DEVICE_PLUGIN_CHART, DEVICE_PLUGIN_REPOSITORY
+from multiarch.facts.addon_daemon_sets import DEVICE_PLUGIN, AddOnDaemon, list_efa_types
+from multiarch.facts.autoscalers import DEVICE_PLUGIN_CHARTS, IMAGES
+from multiarch.facts.labels import INSTANCE_TYPE
 
 from ..component import Component
-from ..kubernetes_api import Chart, ChildInCluster, InCluster
+from ..kubernetes_api import Chart, ChildInCluster, InCluster, Manifest
 
 
 class DevicePlugin(ChildInCluster):
-    """The plugin's release.
+    """The release of one plugin.
 
-    The chart's own affinity waits for labels of Node Feature Discovery, and its tolerations miss the stack's taints.
-    Its image has both architectures. Source: the chart's values.yaml.
+    The tolerations of both charts miss the stack's taints. The affinity of NVIDIA's waits for labels of Node Feature
+    Discovery, and that of the EFA plugin has a list of instance types, which the one of this project replaces. Both
+    images have both architectures. Source: the charts' values.yaml.
     """
 
-    def __init__(self, name: str, owner: Component, cluster: InCluster) -> None:
+    def __init__(self, owner: Component, cluster: InCluster, plugin: AddOnDaemon) -> None:
         """Declare the release."""
-        super().__init__(name, owner, cluster)
-        chart = Chart(DEVICE_PLUGIN.name, DEVICE_PLUGIN_CHART, DEVICE_PLUGIN_REPOSITORY)
-        where = {key: DEVICE_PLUGIN.pod_spec[key] for key in ("affinity", "tolerations")}
-        image = cluster.choose_image(DEVICE_PLUGIN.name)
-        values = {"fullnameOverride": DEVICE_PLUGIN.name, **where, **({"image": image} if image else {})}
-        self.declare_release(DEVICE_PLUGIN.name, chart, values)
-        self.register_outputs({"chartVersion": DEVICE_PLUGIN_CHART})
+        gpus, name = plugin is DEVICE_PLUGIN, plugin.name
+        super().__init__("device-plugin" if gpus else "efa-device-plugin", owner, cluster)
+        repository, version = DEVICE_PLUGIN_CHARTS[name]
+        image = cluster.choose_image(name) or ({} if gpus else {"repository": "/".join(IMAGES[name])})
+        where: Manifest = (
+            {"affinity": plugin.pod_spec["affinity"]}
+            if gpus
+            else {"supportedInstanceLabels": {"keys": [INSTANCE_TYPE], "values": list_efa_types()}}
+        )
+        values = {"fullnameOverride": name, "tolerations": plugin.pod_spec["tolerations"], **where}
+        self.declare_release(name, Chart(name, version, repository), values | ({"image": image} if image else {}))
+        self.register_outputs({"chartVersion": version})

@@ -132,6 +132,11 @@ class NodeGroupArgs(TypedDict):
     """The name of a placement group, which exists already, for its instances. One with the strategy cluster is in one
     zone: name that in `zones`.
     """
+    efa: NotRequired[bool]
+    """Give each node all the EFA interfaces (Elastic Fabric Adapter) of its instance type (AL2023, Bottlerocket). Pods
+    request them as `vpc.amazonaws.com/efa`, which `efaDevicePlugin` reports. EFA traffic stays in one zone: name it
+    in `zones`. Default: false.
+    """
     instancesDistribution: NotRequired[InstancesDistributionSettings]
     """On-demand nodes among those of a self-managed spot group."""
     labels: NotRequired[dict[str, str]]
@@ -268,7 +273,7 @@ class PlatformArgs(TypedDict):
     rebalance: NotRequired[RebalanceSettings]
     """A CronJob that moves pods that could run on arm64 off amd64 nodes."""
     charts: NotRequired[ChartsSettings]
-    """Where the Helm charts of the autoscalers, node termination handler and GPU device plugin come from."""
+    """Where the Helm charts of the autoscalers, node termination handler and device plugins come from."""
     acknowledge: NotRequired[dict[str, str]]
     """Warnings that the team has decided about: a rule's name, and the reason. They are shown with it and no longer
     count (`stack check --strict`). Errors can't be acknowledged; an entry that no warning needs is a warning
@@ -291,6 +296,11 @@ class PlatformArgs(TypedDict):
     """Install NVIDIA's device plugin, without which nodes with GPUs give pods no `nvidia.com/gpu`; it tolerates every
     taint. Needs a way to the Kubernetes API when Pulumi runs. Not for Bottlerocket and EKS Auto Mode, which have
     it. With false you install it yourself, alone or with NVIDIA's GPU operator. Default: off.
+    """
+    efaDevicePlugin: NotRequired[bool]
+    """Install the EFA device plugin, without which nodes with EFA interfaces give pods no `vpc.amazonaws.com/efa`; it
+    tolerates every taint, and serves Karpenter's nodes too. Needs a way to the Kubernetes API when Pulumi runs.
+    With false you install it yourself, or the EFA DRA driver in its place. Default: off.
     """
 
 class AccessEntrySettings(TypedDict):
@@ -896,6 +906,11 @@ class MultiArchitectureGroupSettings(TypedDict):
     """The name of a placement group, which exists already, for its instances. One with the strategy cluster is in one
     zone: name that in `zones`.
     """
+    efa: NotRequired[bool]
+    """Give each node all the EFA interfaces (Elastic Fabric Adapter) of its instance type (AL2023, Bottlerocket). Pods
+    request them as `vpc.amazonaws.com/efa`, which `efaDevicePlugin` reports. EFA traffic stays in one zone: name it
+    in `zones`. Default: false.
+    """
     instancesDistribution: NotRequired[InstancesDistributionSettings]
     """On-demand nodes among those of a self-managed spot group."""
     labels: NotRequired[dict[str, str]]
@@ -1019,6 +1034,11 @@ class NodeGroupSettings(TypedDict):
     placementGroup: NotRequired[str]
     """The name of a placement group, which exists already, for its instances. One with the strategy cluster is in one
     zone: name that in `zones`.
+    """
+    efa: NotRequired[bool]
+    """Give each node all the EFA interfaces (Elastic Fabric Adapter) of its instance type (AL2023, Bottlerocket). Pods
+    request them as `vpc.amazonaws.com/efa`, which `efaDevicePlugin` reports. EFA traffic stays in one zone: name it
+    in `zones`. Default: false.
     """
     instancesDistribution: NotRequired[InstancesDistributionSettings]
     """On-demand nodes among those of a self-managed spot group."""

@@ -8,7 +8,7 @@ from collections.abc import Set as AbstractSet
 from multiarch.autoscaling.model import Autoscaler
 from multiarch.doctor.model import CheckResult, CheckState, judge_found
 from multiarch.facts.admission import INSTALLATION_NAME
-from multiarch.facts.autoscalers import CLUSTER_AUTOSCALER_REPOSITORY, DEVICE_PLUGIN_REPOSITORY, PUBLIC_REGISTRY
+from multiarch.facts.autoscalers import CLUSTER_AUTOSCALER_REPOSITORY, DEVICE_PLUGIN_CHARTS, PUBLIC_REGISTRY
 from multiarch.manifests.values import to_mapping
 from multiarch.stack.model import Plan
 
@@ -23,7 +23,7 @@ def list_chart_hosts(plan: Plan) -> tuple[str, ...]:
     addresses = [
         *((CLUSTER_AUTOSCALER_REPOSITORY, *_REDIRECT_HOSTS) if Autoscaler.CLUSTER_AUTOSCALER in own else ()),
         *((PUBLIC_REGISTRY,) if public else ()),
-        *((DEVICE_PLUGIN_REPOSITORY,) if plan.device_plugin else ()),
+        *(DEVICE_PLUGIN_CHARTS[each.name][0] for each in plan.device_plugins),
     ]
     used = {plan.chart_registry or address for address in addresses}
     return tuple(sorted(address.partition("://")[2].partition("/")[0] for address in used))

@@ -9,17 +9,20 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import field
+from functools import cache
 from types import MappingProxyType
 from typing import Any
 
 from multiarch.errors import look_up
 from multiarch.facts.addons import Release
 from multiarch.facts.architectures import Architecture
-from multiarch.facts.autoscalers import DEVICE_PLUGIN_CHART, NODE_TERMINATION_HANDLER_CHART
+from multiarch.facts.autoscalers import DEVICE_PLUGIN_CHARTS, NODE_TERMINATION_HANDLER_CHART
+from multiarch.facts.instance_types import list_instance_types
 from multiarch.facts.labels import (
     EKS_ACCELERATOR,
     EKS_COMPUTE_TYPE,
     EKS_NODE_GROUP,
+    INSTANCE_TYPE,
     KARPENTER_GPU_MANUFACTURER,
     KARPENTER_NODE_POOL,
 )
@@ -230,10 +233,36 @@ DEVICE_PLUGIN = AddOnDaemon(
         ),
         "containers": _containers("nvidia-device-plugin-ctr"),
     },
-    source=f"NVIDIA/k8s-device-plugin, deployments/helm/nvidia-device-plugin (chart {DEVICE_PLUGIN_CHART})",
+    source="NVIDIA/k8s-device-plugin, deployments/helm/nvidia-device-plugin "
+    f"(chart {DEVICE_PLUGIN_CHARTS['nvidia-device-plugin'][1]})",
     images_source="NVIDIA/k8s-device-plugin: its releases are built for linux/amd64 and linux/arm64",
     key="gpuDevicePlugin",
 )
+
+
+def list_efa_types() -> list[str]:
+    """List the names of all instance types that have EFA, or may have it."""
+    return [each.name for each in list_instance_types().values() if each.efa_cards != ()]
+
+
+@cache
+def get_efa_plugin() -> AddOnDaemon:
+    """Return the EFA device plugin, on nodes of all instance types that have EFA, with such interfaces or without."""
+    name = "aws-efa-k8s-device-plugin"
+    return AddOnDaemon(
+        name,
+        {
+            "hostNetwork": True,
+            "tolerations": [_EVERY_TAINT],
+            "affinity": _requiring(
+                _expression(INSTANCE_TYPE, "In", *list_efa_types()), _expression(EKS_COMPUTE_TYPE, "NotIn", "auto")
+            ),
+            "containers": _containers(name),
+        },
+        source=f"aws/eks-charts, stable/{name} (chart {DEVICE_PLUGIN_CHARTS[name][1]})",
+        images_source="aws/eks-charts: the chart's own list of instance types has both architectures",
+        key="efaDevicePlugin",
+    )
 
 
 def list_daemons(add_on: str) -> tuple[AddOnDaemon, ...]:

@@ -20,11 +20,18 @@ KARPENTER_CHART = "1.14.1"
 """Controller and CRDs have charts of the same version."""
 NODE_TERMINATION_HANDLER_CHART = "0.27.6"
 """Its image is v1.25.6."""
-DEVICE_PLUGIN_REPOSITORY = "https://nvidia.github.io/k8s-device-plugin"
-DEVICE_PLUGIN_CHART = "0.20.0"
+DEVICE_PLUGIN_CHARTS: Mapping[str, tuple[str, str]] = MappingProxyType(
+    {
+        "aws-efa-k8s-device-plugin": ("https://aws.github.io/eks-charts", "v0.5.30"),
+        "nvidia-device-plugin": ("https://nvidia.github.io/k8s-device-plugin", "0.20.0"),
+    }
+)
+"""Repository and version of each."""
 Publisher = Literal["nvcr.io", "public.ecr.aws", "registry.k8s.io"]
 IMAGES: Mapping[str, tuple[Publisher, str]] = MappingProxyType(
     {
+        # The chart's own values name a private registry of us-west-2; this one has the same image.
+        "aws-efa-k8s-device-plugin": ("public.ecr.aws", "eks/aws-efa-k8s-device-plugin"),
         "aws-node-termination-handler": ("public.ecr.aws", "aws-ec2/aws-node-termination-handler"),
         "cluster-autoscaler": ("registry.k8s.io", "autoscaling/cluster-autoscaler"),
         "karpenter": ("public.ecr.aws", "karpenter/controller"),

@@ -8,8 +8,8 @@ An unknown type is an error.
 
 Types that EC2 offers only in some regions, or to few accounts, were added from the VPC CNI's ``eni-max-pods.txt``
 (1.23.2) and EC2's guide "Accelerated computing". Of ``p6e-gb200.36xlarge`` the guide has 39 interfaces on 17 network
-cards; how many the first card has is not published, so it counts with two. Sizes of local disks were added from
-Karpenter's reference of instance types (1.14, ``karpenter.k8s.aws/instance-local-nvme``).
+cards; how many the first card has is not published, so it counts with two, nor which cards take EFA. Sizes of local
+disks were added from Karpenter's reference of instance types (1.14, ``karpenter.k8s.aws/instance-local-nvme``).
 """
 
 from __future__ import annotations
@@ -31,6 +31,8 @@ from multiarch.frozen import dataclass
 _REFRESH = "If it is new, run `multiarch facts refresh`."
 DATA_FILE = Path(__file__).parent / "data" / "instance_types.csv"
 
+NO_CARDS = "none"
+"""The cell of a type without EFA."""
 IPS_PER_PREFIX = 16
 """Addresses in the /28 prefix that the VPC CNI takes per slot when prefix delegation is on."""
 POD_CEILING_SMALL = 110
@@ -62,6 +64,8 @@ class InstanceType:
     the VPC CNI uses for pods; ``ipv4_per_eni`` includes the interface's own address; ``nitro`` holds for
     bare metal too; ``spot`` says whether EC2 sells the type as spot; ``eks`` is false where no EKS node can run;
     ``nvme_gb`` is the size of all local NVMe disks in GB (10⁹ bytes), 0 without any, None where it is not known.
+    ``efa_cards`` are the indexes of the network cards for EFA interfaces, one each; empty without EFA, None where they
+    are not known.
     """
 
     name: str
@@ -77,6 +81,7 @@ class InstanceType:
     spot: bool
     eks: bool
     nvme_gb: int | None
+    efa_cards: tuple[int, ...] | None
 
     def __hash__(self) -> int:
         """Hash the name alone: tables hold a thousand types, and each has its own."""
@@ -110,7 +115,7 @@ def _category_and_generation(name: str) -> tuple[str, str]:
 
 
 COLUMNS = tuple(field.name for field in fields(InstanceType))
-"""The CSV's header; yes/no columns hold 1 or 0, and an empty cell is a size that is not known."""
+"""The CSV's header; yes/no columns hold 1 or 0, an empty cell is not known, and indexes have spaces between them."""
 
 
 def read_csv(path: Path) -> Mapping[str, InstanceType]:
@@ -130,7 +135,7 @@ def read_csv(path: Path) -> Mapping[str, InstanceType]:
 
 
 def _from_row(row: list[str]) -> InstanceType:
-    name, architecture, vcpus, memory, accelerator, count, enis, addresses, nitro, metal, spot, eks, nvme = row
+    name, architecture, vcpus, memory, accelerator, count, enis, addresses, nitro, metal, spot, eks, nvme, efa = row
     return InstanceType(
         name,
         Architecture(architecture),
@@ -145,7 +150,13 @@ def _from_row(row: list[str]) -> InstanceType:
         spot == "1",
         eks == "1",
         int(nvme) if nvme else None,
+        _read_cards(efa),
     )
+
+
+@cache  # a thousand rows have ten different cells
+def _read_cards(cell: str) -> tuple[int, ...] | None:
+    return tuple(map(int, cell.replace(NO_CARDS, "").split())) if cell else None
 
 
 @cache

@@ -23,6 +23,7 @@ _RESERVED_MIB_PER_POD, _RESERVED_MIB = 11, 255
 _RESERVED_DISK_GIB = 1
 # Millicores from, millicores to, reserved part of those in units of 1/10,000.
 _CPU_STEPS = ((0, 1000, 600), (1000, 2000, 100), (2000, 4000, 50), (4000, 2**31, 25))
+EFA = "vpc.amazonaws.com/efa"
 _DEVICES = {Accelerator.NVIDIA: "nvidia.com/gpu", Accelerator.NEURON: "aws.amazon.com/neuron"}
 
 
@@ -85,13 +86,14 @@ def get_allocatable(
     instance_store: bool = False,
     reserve_for: int | None = None,
     reservations: Reservations = DEFAULT_RESERVATIONS,
+    efa: bool = False,
 ) -> dict[str, int]:
     """Return what an empty node gives to pods, by Kubernetes' resource names: millicores, bytes, numbers.
 
     ``pods`` is the kubelet's max pods, ``disk_gib`` the volume for images and pods; with ``instance_store`` these are
     on the local disks of an instance that has some. Memory is reserved for
     ``reserve_for`` pods, by default as many as the instance's interfaces have addresses for: as the Amazon Linux
-    images do, for any max pods.
+    images do, for any max pods. ``efa``: it has all the EFA interfaces that its type may have.
     """
     reserve = compute_max_pods(instance) if reserve_for is None else reserve_for
     memory = compute_usable_memory(instance)
@@ -112,4 +114,6 @@ def get_allocatable(
     }
     if instance.accelerator in _DEVICES:
         given[_DEVICES[instance.accelerator]] = instance.accelerator_count
+    if efa and instance.efa_cards:
+        given[EFA] = len(instance.efa_cards)
     return given

@@ -17,7 +17,7 @@ from typing import Any
 
 from multiarch.errors import MultiarchError, OutsideError
 from multiarch.facts.architectures import parse_ec2_architecture
-from multiarch.facts.instance_types import COLUMNS, Accelerator, InstanceType, read_csv
+from multiarch.facts.instance_types import COLUMNS, NO_CARDS, Accelerator, InstanceType, read_csv
 from multiarch.facts.partitions import REGIONS_FILE, find_partition, read_regions
 from multiarch.files import reject_device, write_atomically
 
@@ -85,6 +85,7 @@ def read_instance_type(description: Mapping[str, Any]) -> InstanceType:
             spot="spot" in description["SupportedUsageClasses"],
             eks=not any(word.endswith("_mac") for word in supported),
             nvme_gb=_local_nvme(description),
+            efa_cards=_efa_cards(network),
         )
     except (KeyError, StopIteration) as missing:
         raise OutsideError(f"EC2's description of {name} lacks {missing}.") from missing
@@ -97,6 +98,15 @@ def _default_card_interfaces(network: Mapping[str, Any]) -> int:
         if card["NetworkCardIndex"] == default:
             return int(card["MaximumNetworkInterfaces"])
     raise KeyError(f"NetworkCards[{default}]")
+
+
+def _efa_cards(network: Mapping[str, Any]) -> tuple[int, ...]:
+    """Return the first cards that take an EFA interface, as many as the type may have: i7ie.48xlarge has one of two."""
+    most = int(network["EfaInfo"]["MaximumEfaInterfaces"]) if network["EfaSupported"] else 0
+    if not most:
+        return ()
+    takes = sorted(int(each["NetworkCardIndex"]) for each in network["NetworkCards"] if "efa" in each["InterfaceTypes"])
+    return tuple(takes[:most])
 
 
 def _local_nvme(description: Mapping[str, Any]) -> int:
@@ -166,8 +176,13 @@ def _read(path: Path) -> dict[str, InstanceType]:
 
 
 def _cells(row: InstanceType) -> list[str]:
-    cells = ("" if cell is None else cell for cell in astuple(row))
-    return [str(int(cell)) if isinstance(cell, bool) else str(cell) for cell in cells]
+    return [_cell(value) for value in astuple(row)]
+
+
+def _cell(value: object) -> str:
+    if isinstance(value, tuple):
+        return " ".join(map(str, value)) or NO_CARDS
+    return "" if value is None else str(int(value) if isinstance(value, bool) else value)
 
 
 def update_file(client: Client, path: Path, *, merge: bool = True) -> RefreshReport:

@@ -212,6 +212,39 @@ def check_capacity_reservation(spec: NodeGroupSpec, report: ProblemReport) -> No
         report("capacity-reservation", (*spec.path, "capacityReservation"), f"{fault}.")
 
 
+def check_efa(
+    spec: NodeGroupSpec,
+    context: ClusterContext,
+    types: Sequence[InstanceType],
+    family: AmiFamily,
+    zones: Sequence[str],
+    report: ProblemReport,
+) -> None:
+    """Check that every type has EFA interfaces on the same network cards, and that EFA traffic reaches other nodes.
+
+    The launch template has one list of interfaces for all types. EFA traffic stays in its zone, and passes security
+    groups by rules that name the group itself alone, out and in; EKS makes both in the group of a new cluster.
+    Sources: EC2 user guide, "Elastic Fabric Adapter"; EKS user guide, "Default cluster security group".
+    """
+    if not spec.settings.efa:
+        return
+    path, fault = (*spec.path, "efa"), ""
+    for each in types:
+        if not each.efa_cards:
+            fault = f"{each.name} {'has no EFA' if each.efa_cards == () else 'is not known to have EFA interfaces'}"
+        elif each.efa_cards != types[0].efa_cards and not fault:
+            fault = f"{types[0].name} and {each.name} differ in their network cards with EFA"
+    if not get_family(family).takes_kubelet:
+        fault = f"EFA interfaces with {family} are not supported"
+    if fault:
+        report("efa", path, f"{fault}.")
+    if len(zones or context.zones or context.subnet_ids) != 1:
+        report("efa-zones", path, "its nodes may be in several zones, and EFA traffic does not leave a zone.")
+    if context.existing:
+        message = "whether security groups of this cluster's nodes allow EFA traffic is not known."
+        report("efa-security-group", path, message)
+
+
 def check_distribution(spec: NodeGroupSpec, report: ProblemReport) -> None:
     """Check that a share of on-demand nodes is one of a self-managed spot group; others are bought in one way."""
     if "instances_distribution" not in spec.settings.model_fields_set:

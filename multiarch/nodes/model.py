@@ -144,6 +144,7 @@ class NodeGroupPlan:
     ``max_pods`` is the kubelet's limit; ``max_pods_written`` says whether the user data has to set it (because the team
     did, or because the node would compute another number). ``instance_store``: images and pods are on local disks.
     ``capacity_reservation`` is an ID, the ARN of a resource group or EC2's preference, empty for EC2's default.
+    ``efa``: its nodes have EFA interfaces, on the network cards that all of its instance types have for them.
     """
 
     path: tuple[str, ...]
@@ -175,6 +176,7 @@ class NodeGroupPlan:
     node_repair: bool | None = None
     capacity_reservation: str = ""
     placement_group: str = ""
+    efa: bool = False
     distribution: Distribution = SPOT_ALONE
 
     def split(self, nodes: int) -> dict[CapacityType, int]:

@@ -63,6 +63,7 @@ def plan_node_group(spec: NodeGroupSpec, context: ClusterContext, report: Proble
     checks.check_instance_store(spec, types, ami_type.family, report)
     checks.check_capacity_reservation(spec, report)
     checks.check_distribution(spec, report)
+    checks.check_efa(spec, context, types, ami_type.family, zones, report)
     kubelet = plan_kubelet(settings.kubelet, (*spec.path, "kubelet"), ami_type.family, report)
     check_flags(kubelet, bootstrap.kubelet_extra_args, (*spec.path, "bootstrap", "kubeletExtraArgs"), report)
     pods, written = _max_pods(spec, context, types, case, report)
@@ -98,6 +99,7 @@ def plan_node_group(spec: NodeGroupSpec, context: ClusterContext, report: Proble
         node_repair=context.node_repair if spec.kind is NodeGroupKind.MANAGED else None,
         capacity_reservation=settings.capacity_reservation or "",
         placement_group=settings.placement_group or "",
+        efa=settings.efa,
         distribution=Distribution(*settings.instances_distribution.model_dump().values()),
     )
     if kubelet.config:
@@ -201,6 +203,9 @@ def _explained(plan: NodeGroupPlan, spec: NodeGroupSpec, context: ClusterContext
     if plan.instance_store:
         rows.append(Derived("instanceStorePolicy", "RAID0", "set in the stack"))
     written = [("capacityReservation", plan.capacity_reservation), ("placementGroup", plan.placement_group)]
+    if plan.efa:
+        count = len(first.efa_cards or ())
+        written.append(("efa", f"{count} interface{'s' if count > 1 else ''} on each node"))
     if plan.mixed:
         written.append(("instancesDistribution", plan.bought))
     rows += [Derived(key, value, "set in the stack") for key, value in written if value]

@@ -21,6 +21,7 @@ def get_node_resources(group: NodeGroupPlan) -> dict[str, int]:
             instance_store=group.instance_store,
             reserve_for=reserve,
             reservations=group.kubelet.reservations,
+            efa=group.efa,
         )
         for instance in group.instance_types
     ]

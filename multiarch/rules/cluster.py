@@ -118,14 +118,15 @@ CLUSTER = (
             "`nodeTerminationHandler: true` with a private API endpoint in a new VPC",
             "Turn it on once a build agent or a VPN is in the VPC, or open apiEndpoint.public to your address."),
     warning("no-device-plugin",
-            "nodes with NVIDIA GPUs, and an image of Amazon Linux, without NVIDIA's device plugin",
-            "Set gpuDevicePlugin: true, or false if you install it yourself."),
+            "nodes with NVIDIA GPUs and an image of Amazon Linux without NVIDIA's device plugin, or groups with `efa` "
+            "without the EFA device plugin",
+            "Set gpuDevicePlugin, or efaDevicePlugin, to true, or to false if you install it yourself."),
     error("device-plugin",
-          "`gpuDevicePlugin: true` without nodes that need it, beside Bottlerocket nodes with GPUs, which have it, "
-          "without a route to the registry of its image, or on an existing cluster, whose other nodes may have it",
-          "Remove gpuDevicePlugin."),
+          "`gpuDevicePlugin: true` or `efaDevicePlugin: true` without nodes that need it, without a route to the "
+          "registry of its image, or on an existing cluster, whose other nodes may have it; that for GPUs also beside "
+          "Bottlerocket nodes with GPUs, which have it", "Remove the key."),
     warning("device-plugin-unreachable",
-            "`gpuDevicePlugin: true` with a private API endpoint in a new VPC",
+            "`gpuDevicePlugin: true` or `efaDevicePlugin: true` with a private API endpoint in a new VPC",
             "Turn it on once a build agent or a VPN is in the VPC, or open apiEndpoint.public to your address."),
     error("chart-registry", "a `charts.registry` that is not `oci://HOST/PATH`, has credentials, or ends with a slash",
           "Write oci://HOST/PATH. Credentials are those of `helm registry login` or `docker login`."),
@@ -157,6 +158,8 @@ CLUSTER = (
             "Write labels for the selector, or credentials: irsa."),
     error("irsa-existing-cluster", "`credentials: irsa` on an existing cluster",
           "Write pod-identity, or declare the role where the cluster's OIDC provider is declared."),
+    error("arn-partition", "an ARN of another partition than the region's, such as `arn:aws:` in a region of China",
+          "Correct the partition, or aws:region."),
     error("own-tag", "a tag that the plan writes itself",
           "Use the stack's own keys (team, environment, owner, costCenter)."),
 )

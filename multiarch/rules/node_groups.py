@@ -61,6 +61,13 @@ NODE_GROUPS = (
           "spot group, or an ID on a group of several instance types or zones",
           "Write cr-ID with one type and one zone (zones), or arn:aws:resource-groups:REGION:ACCOUNT:group/NAME, "
           "capacity-reservations-only, open or none."),
+    error("efa", "`efa` on Amazon Linux 2, or with instance types that have no EFA, or not on the same network cards",
+          "Use AL2023 or Bottlerocket, with types that have the same number of EFA interfaces."),
+    warning("efa-zones", "`efa` on a group of several zones: nodes in different zones have no EFA between them",
+            "Name one zone in zones (in a program of your own one subnet in subnetIds), or write onePerZone: true."),
+    warning("efa-security-group", "`efa` on an existing cluster, whose security groups stay as they are",
+            "Give each security group of the nodes rules for all traffic from itself and to itself; 0.0.0.0/0 is not "
+            "enough. EKS's own has them since 2025. Then acknowledge this."),
     error("instances-distribution", "`instancesDistribution` on a managed or an on-demand group",
           "Write kind: self-managed and capacityType: spot, or omit it."),
     error("registry-mirror",

@@ -1,6 +1,5 @@
 """IAM roles in organisations with guard rails: boundary, path, roles that exist already, policies of nodes."""
 
-from collections.abc import Mapping
 from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Field
@@ -13,13 +12,19 @@ _REPOSITORY = r"^([a-z0-9*][a-z0-9._/*-]{0,255}|arn:[a-z-]+:ecr:[a-z0-9*-]+:[0-9
 # An action of every service is "*"; who wants that attaches AdministratorAccess, which shows in reviews.
 _ACTION = r"^[a-z0-9-]+:[A-Za-z0-9*?]+$"
 _RESOURCE = r"^(\*|arn:[^:]+:[^:]+:.+)$"
+# https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_policies_elements_condition_operators.html
+_OPERATOR = (
+    r"^(ForAllValues:|ForAnyValue:)?(String(Not)?Equals(IgnoreCase)?|String(Not)?Like|Arn(Not)?(Equals|Like)|Bool|"
+    r"(Numeric|Date)((Not)?Equals|(LessThan|GreaterThan)(Equals)?)|BinaryEquals|(Not)?IpAddress|Null)(IfExists)?$"
+)
 _PATH = r"^/([A-Za-z0-9_+=,.@-]+/)*$"
-IAM_FORMS: Mapping[str, str] = {
+IAM_FORMS = {
     _ROLE: "the ARN of an IAM role, such as arn:aws:iam::111122223333:role/teams/nodes",
     _POLICY: "the ARN of a managed policy, such as arn:aws:iam::111122223333:policy/boundary",
     _REPOSITORY: "names of repositories of Amazon ECR or their ARNs, such as k8s/*",
     _ACTION: "an action of an AWS service, such as s3:GetObject or s3:List*",
     _RESOURCE: "an ARN, or *",
+    _OPERATOR: "a condition operator of IAM, such as StringEquals or ForAnyValue:StringLike",
     _PATH: "a path that begins and ends with a slash, such as /teams/shop/",
 }
 """What strings with a pattern take, in words, for messages."""
@@ -34,7 +39,7 @@ class PolicyStatement(Section):
     """Actions, such as ``s3:GetObject`` or ``s3:List*``."""
     resources: Annotated[list[Annotated[str, Field(pattern=_RESOURCE)]], Field(min_length=1)]
     """ARNs, possibly with ``*``."""
-    conditions: dict[str, dict[str, str | list[str]]] = {}
+    conditions: dict[Annotated[str, Field(pattern=_OPERATOR)], dict[str, str | list[str]]] = {}
     """Conditions of IAM: operator, key, and a value or a list of values."""
 
 

@@ -99,6 +99,11 @@ class NodeGroupBase(Section):
     """The name of a placement group, which exists already, for its instances. One with the strategy cluster is in one
     zone: name that in ``zones``.
     """
+    efa: bool = False
+    """Give each node all the EFA interfaces (Elastic Fabric Adapter) of its instance type (AL2023, Bottlerocket). Pods
+    request them as ``vpc.amazonaws.com/efa``, which ``efaDevicePlugin`` reports. EFA traffic stays in one zone: name it
+    in ``zones``.
+    """
     instances_distribution: InstancesDistribution = get_section_default(InstancesDistribution)
     """On-demand nodes among those of a self-managed spot group."""
     labels: dict[str, str] = {}

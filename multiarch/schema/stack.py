@@ -99,7 +99,7 @@ class StackSpec(Section):
     rebalance: Rebalance = get_section_default(Rebalance)
     """A CronJob that moves pods that could run on arm64 off amd64 nodes."""
     charts: Charts = get_section_default(Charts)
-    """Where the Helm charts of the autoscalers, node termination handler and GPU device plugin come from."""
+    """Where the Helm charts of the autoscalers, node termination handler and device plugins come from."""
     acknowledge: dict[str, Annotated[str, Field(min_length=1)]] = {}
     """Warnings that the team has decided about: a rule's name, and the reason. They are shown with it and no longer
     count (``stack check --strict``). Errors can't be acknowledged; an entry that no warning needs is a warning itself.
@@ -121,4 +121,9 @@ class StackSpec(Section):
     """Install NVIDIA's device plugin, without which nodes with GPUs give pods no ``nvidia.com/gpu``; it tolerates every
     taint. Needs a way to the Kubernetes API when Pulumi runs. Not for Bottlerocket and EKS Auto Mode, which have it.
     With false you install it yourself, alone or with NVIDIA's GPU operator. Default: off.
+    """
+    efa_device_plugin: TopLevelFlag | None = None
+    """Install the EFA device plugin, without which nodes with EFA interfaces give pods no ``vpc.amazonaws.com/efa``; it
+    tolerates every taint, and serves Karpenter's nodes too. Needs a way to the Kubernetes API when Pulumi runs. With
+    false you install it yourself, or the EFA DRA driver in its place. Default: off.
     """

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from multiarch.autoscaling.model import AutoscalingPlan
 from multiarch.autoscaling.node_labels import NodeLabels, build_node_labels
 from multiarch.facts.labels import EKS_NODE_GROUP, HOSTNAME, ZONE
+from multiarch.facts.node_resources import EFA
 from multiarch.nodes.model import NodeGroupPlan
 from multiarch.scheduling.pods import Pod
 from multiarch.simulate.batches import list_used_labels
@@ -15,7 +16,7 @@ from multiarch.simulate.pools import Pool
 from multiarch.simulate.settled import NodeState
 from multiarch.simulate.supply import Supply
 
-_COUNTED = ("nvidia.com/gpu", "aws.amazon.com/neuron", "hugepages-")
+_COUNTED = ("nvidia.com/gpu", "aws.amazon.com/neuron", EFA, "hugepages-")
 
 
 def list_notes(

@@ -71,6 +71,8 @@ def build_pool_shape(
         instance_store=node_class.instance_store,
         reserve_for=reserve,
         reservations=node_class.kubelet.reservations,
+        # Karpenter gives an instance all of its EFA interfaces once a pod requests one.
+        efa=True,
     )
     return _shape(pool, instance, given, zones=zones, region=region, more={})
 

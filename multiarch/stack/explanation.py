@@ -67,7 +67,8 @@ def _derived(stack: Stack, key: str, value: object, default: str = "the default"
 def _rows(plan: Plan) -> Iterator[Row]:
     yield from _existing(plan, plan.cluster) if isinstance(plan.cluster, ExistingClusterPlan) else _new(plan)
     yield "nodeTerminationHandler", plan.termination_handler, _explain_handler(plan)
-    yield "gpuDevicePlugin", plan.device_plugin
+    for key in ("gpuDevicePlugin", "efaDevicePlugin"):
+        yield key, key in {each.key for each in plan.device_plugins}
     yield "autoscaling.use", plan.autoscaling.use
     yield from _webhook(plan)
     yield from _rebalance(plan)

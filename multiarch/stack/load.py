@@ -25,7 +25,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from multiarch.errors import KeyPath, MultiarchError, Problem, StackError
-from multiarch.facts.partitions import explain_unknown_region
+from multiarch.facts.partitions import explain_unknown_region, find_partition
 from multiarch.files import read_bytes
 from multiarch.frozen import dataclass
 from multiarch.rules import Severity
@@ -54,6 +54,7 @@ NAME_LIMIT = 40
 
 _FILE_NAME = re.compile(r"Pulumi\.(?P<stack>.+)\.yaml")
 _NAME = re.compile(r"[a-z]([-a-z0-9]*[a-z0-9])?")
+_ARN = re.compile(r"arn:([a-z][a-z-]*):")
 _OWN_NAME = re.compile(rb"^name:\s*[\"']?" + NAMESPACE.encode() + rb"[\"']?\s*(#|$)", re.MULTILINE)
 # With one of these the value itself is already known to be wrong; what the schema says of it is noise.
 _VALUE_FAULTS = {"date", "not-a-number", "octal-number", "secure-value", "template", "unknown-tag"}
@@ -228,6 +229,7 @@ def _validated(
     if region is not None and REGION not in known and (fault := explain_unknown_region(region)):
         message = f"{region!r} is not an AWS region."
         problems.append(origin.problem("region", (REGION,), message, hint=fault))
+    problems.extend(_partition_problems(region, origin))
     spec = None
     if not files.misplaced and not any(problem.rule in {"not-a-stack-file", *_UNREAD} for problem in problems):
         spec = _spec(merged, origin, files, problems)
@@ -319,6 +321,17 @@ def _name_problems(name: str, spec: StackSpec, origin: Origin) -> Iterator[Probl
         message = f"The stack is called {name}, but team and environment make {named}."
         hint = f"Call the file Pulumi.{named}.yaml, or change team or environment."
         yield origin.problem("stack-name", ("team",), message, hint=hint)
+
+
+def _partition_problems(region: str | None, origin: Origin) -> Iterator[Problem]:
+    """Yield a problem for each ARN of another partition than the region's: no service takes it."""
+    if (partition := find_partition(region or "")) is None:
+        return
+    for path in origin.places:
+        value = origin.value(path)
+        if isinstance(value, str) and (found := _ARN.match(value)) and found[1] != partition.name:
+            message = f"{value} is of the partition {found[1]}; {region} is in {partition.name}."
+            yield origin.problem("arn-partition", path, message)
 
 
 def _in_order(problems: list[Problem]) -> list[Problem]:

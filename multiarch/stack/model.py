@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from multiarch.autoscaling.model import AutoscalingPlan
 from multiarch.errors import Problem
-from multiarch.facts.addon_daemon_sets import DEVICE_PLUGIN, TERMINATION_HANDLER, AddOnDaemon
+from multiarch.facts.addon_daemon_sets import TERMINATION_HANDLER, AddOnDaemon
 from multiarch.facts.architectures import Architecture
 from multiarch.facts.autoscalers import Publisher
 from multiarch.facts.taints import Taint
@@ -278,7 +278,7 @@ class Plan:
     autoscaling: AutoscalingPlan
     storage_class: bool
     termination_handler: bool
-    device_plugin: bool
+    device_plugins: tuple[AddOnDaemon, ...]
     admission_webhook: AdmissionWebhookPlan | None
     rebalance: RebalancePlan | None
     chart_registry: str | None
@@ -295,8 +295,7 @@ class Plan:
     @property
     def own_daemons(self) -> tuple[AddOnDaemon, ...]:
         """The DaemonSets that it installs by Helm, for its nodes."""
-        wanted = ((self.termination_handler, TERMINATION_HANDLER), (self.device_plugin, DEVICE_PLUGIN))
-        return tuple(daemon for flag, daemon in wanted if flag)
+        return (*([TERMINATION_HANDLER] if self.termination_handler else []), *self.device_plugins)
 
     @property
     def reserved(self) -> tuple[str, ...]:

@@ -79,7 +79,10 @@ def validate_arguments(model: type[Model], values: Mapping[str, Any]) -> Model:
 def plan_node_group_part(name: str, settings: SingleNodeGroup, *, today: date) -> Part[NodeGroupPlan]:
     """Derive the plan of one node group. Raises StackError with every problem."""
     report = _Report()
+    # Subnets that Pulumi does not know yet may be in several zones.
+    subnets = settings.subnet_ids if isinstance(settings.subnet_ids, list) else ()
     context = _cluster_context(settings.cluster, AmiFamily.AL2023, today, report)
+    context = replace(context, subnet_ids=tuple(map(str, subnets)), existing=True)
     (spec,) = list_node_group_specs({name: settings}, {}, ())
     plan = plan_node_group(replace(spec, path=()), context, report)
     tags: Tags = ()

@@ -22,7 +22,17 @@ from multiarch.schema.rebalance import RebalancePlan
 from multiarch.schema.stack import StackSpec
 from multiarch.stack.acknowledged import mark_acknowledged
 from multiarch.stack.addons import check_controllers_have_a_node, plan_addons
-from multiarch.stack.checks import access, autoscalers, cluster, draining, gpus, names, nodes, production, reach
+from multiarch.stack.checks import (
+    access,
+    autoscalers,
+    cluster,
+    device_plugins,
+    draining,
+    names,
+    nodes,
+    production,
+    reach,
+)
 from multiarch.stack.existing_cluster import plan_existing_cluster, report_aws_auth
 from multiarch.stack.load import Stack
 from multiarch.stack.model import (
@@ -106,7 +116,7 @@ def make_plan(stack: Stack, *, today: date, pinning: bool = False) -> Plan:
     addons = () if existing else _plan_addons(stack, context, report, has_groups=bool(specs), pinning=pinning)
     storage_class = existing is None and reach.choose_storage_class(spec, report)
     termination_handler = draining.choose_termination_handler(spec, specs, report)
-    device_plugin = gpus.choose_device_plugin(spec, groups, autoscaling, report)
+    plugins = device_plugins.choose_device_plugins(spec, groups, autoscaling, report)
     webhook = _webhook(spec, taint, groups, autoscaling, report)
     rebalance = _rebalance(stack, groups, autoscaling, report)
     made = None
@@ -136,7 +146,7 @@ def make_plan(stack: Stack, *, today: date, pinning: bool = False) -> Plan:
             autoscaling=autoscaling,
             storage_class=storage_class,
             termination_handler=termination_handler,
-            device_plugin=device_plugin,
+            device_plugins=plugins,
             admission_webhook=webhook,
             rebalance=rebalance,
             chart_registry=spec.charts.registry,

@@ -144,7 +144,7 @@ def _of_value(path: KeyPath, error: ErrorDetails, document: _Document) -> Proble
 def _wrong_name(name: str, context: Any) -> tuple[str, str, str]:  # noqa: ANN401
     """Word a key of a mapping: one that is not in a list, or has another form."""
     if "pattern" in context:
-        return "not-valid", f"{name!r} can't be a name here.", f"Names take {KEY_FORMS[context['pattern']]}."
+        return "not-valid", f"{name!r} is not a valid key.", f"Write {(KEY_FORMS | IAM_FORMS)[context['pattern']]}."
     known = _QUOTED.findall(str(context["expected"]))
     near = find_nearest(name, known)
     return "unknown-key", f"{name} is unknown here.", f"Did you mean {near}?" if near else f"Known: {', '.join(known)}."

@@ -1,4 +1,4 @@
-"""NVIDIA's device plugin runs on all nodes with GPUs that need it, whatever their taints."""
+"""Device plugins run on all nodes with GPUs or EFA interfaces that need them, whatever their taints."""
 
 from __future__ import annotations
 
@@ -16,15 +16,17 @@ from tests.components.declared import world
 from tests.components.test_termination_handler import PUBLIC
 from tests.stack.words import merged, plan
 
-NAME = "nvidia-device-plugin"
+NAME, EFA = "nvidia-device-plugin", "aws-efa-k8s-device-plugin"
 GPU: dict[str, Any] = {
     **PUBLIC,
     "gpuDevicePlugin": True,
+    "efaDevicePlugin": True,
     "nodeGroups": {
         "web": {"minSize": 2},
         "gpu": {"instanceTypes": ["g5g.xlarge"], "taints": ["nvidia.com/gpu=present:NoSchedule"]},
         "own": {"instanceTypes": ["g6.xlarge"], "kind": "self-managed"},
         "neuron": {"instanceTypes": ["inf2.xlarge"]},
+        "near": {"instanceTypes": ["c7gn.16xlarge"], "efa": True},
     },
     "autoscaling": {
         "use": "karpenter",
@@ -46,9 +48,38 @@ def test_it_is_declared_where_the_file_says_so() -> None:
     for without in (False, None):
         made = world(merged(GPU, {"gpuDevicePlugin": without}))
         assert NAME not in {each.name for each in made.all(autoscaled.RELEASE)}
-    assert list_chart_hosts(plan({**GPU, "autoscaling": {}})) == ("nvidia.github.io", "public.ecr.aws")
-    assert NAME in list_releases(plan(GPU))
+    hosts = ("aws.github.io", "nvidia.github.io", "public.ecr.aws")
+    assert list_chart_hosts(plan({**GPU, "autoscaling": {}})) == hosts
+    assert {NAME, EFA} <= list_releases(plan(GPU))
     assert needs_api(plan({**GPU, "autoscaling": {}, "storageClass": False}))
+
+
+def test_the_efa_plugin_runs_on_all_types_that_have_efa_from_a_registry_that_every_region_reaches() -> None:
+    release: Any = world(GPU).inputs(autoscaled.RELEASE, EFA)
+    assert (release["chart"], release["repositoryOpts"]) == (EFA, {"repo": "https://aws.github.io/eks-charts"})
+    values = release["values"]
+    assert values["image"] == {"repository": f"public.ecr.aws/eks/{EFA}"}
+    types = values["supportedInstanceLabels"]["values"]
+    assert {"c7gn.16xlarge", "p5.48xlarge"} < set(types)
+    assert "m7g.large" not in types
+    copied: Any = world(merged(GPU, {"charts": {"imageRegistries": {"public.ecr.aws": "r.example/p"}}}))
+    image = copied.inputs(autoscaled.RELEASE, EFA)["values"]["image"]
+    assert image == {"repository": f"r.example/p/eks/{EFA}"}
+
+
+def test_karpenters_nodes_have_the_efa_plugin_by_their_instance_type() -> None:
+    pools = {"near": {"instanceTypes": ["c7gn.16xlarge", "c6in.32xlarge"]}, "far": {"families": ["t4g", "t3"]}}
+    words = {**PUBLIC, "efaDevicePlugin": True, "nodeGroups": {"web": {"minSize": 2}}}
+    made = plan(
+        {**words, "autoscaling": {"use": "karpenter", "karpenter": {"controllerGroup": "web", "nodePools": pools}}}
+    )
+    (daemon,) = (each for each in list_planned_daemon_sets(made) if each.name == EFA)
+    groups = list_planned_groups(made, list_label_keys([daemon])).groups
+    cells = audit_daemon_sets([daemon], groups).rows[0].cells
+    found = sorted(
+        group.name for group, cell in zip(groups, cells, strict=True) if cell.outcome is DaemonSetOutcome.RUNS
+    )
+    assert found == [f"near-{arch}-{bought}" for arch in ("amd64", "arm64") for bought in ("on-demand", "spot")]
 
 
 @pytest.mark.parametrize("family", ["AL2023", "AL2"])

@@ -86,6 +86,27 @@ def test_a_template_names_a_reservation_or_a_preference(chosen: str | None, expe
     assert made.get("capacityReservationSpecification") == expected
 
 
+@pytest.mark.parametrize("kind", ["managed", "self-managed"])
+def test_each_network_card_with_efa_gets_one_interface_in_the_nodes_security_group(kind: str) -> None:
+    group = {"instanceTypes": ["p6-b300.48xlarge"], "kind": kind, "efa": True}
+    made = world({"nodeGroups": {"web": group, "one": {**group, "instanceTypes": ["c7gn.16xlarge"]}}})
+    found: Any = {name: made.inputs(declared.TEMPLATE, name) for name in ("web", "one")}
+    shared = {
+        "associatePublicIpAddress": "false",
+        "deleteOnTermination": "true",
+        "securityGroups": ["<SecurityGroup:cluster, made by EKS>"],
+    }
+    (one,) = found["one"]["networkInterfaces"]
+    assert one == {"networkCardIndex": 0, "deviceIndex": 0, "interfaceType": "efa", **shared}
+    # Its first card has no EFA.
+    first, *others = found["web"]["networkInterfaces"]
+    assert first == {**one, "interfaceType": "interface"}
+    assert others == [
+        {"networkCardIndex": card, "deviceIndex": 1, "interfaceType": "efa-only", **shared} for card in range(1, 17)
+    ]
+    assert "vpcSecurityGroupIds" not in found["web"]
+
+
 def test_no_two_groups_share_a_launch_template(full: World) -> None:
     managed = [group.inputs["launchTemplate"]["id"] for group in full.all(declared.MANAGED)]  # type: ignore[index]
     own = [

@@ -16,7 +16,7 @@ import pytest
 import yaml
 
 from multiarch.doctor.programs import BROUGHT_BY_EKS
-from multiarch.facts.autoscalers import DEVICE_PLUGIN_CHART, KARPENTER_CHART
+from multiarch.facts.autoscalers import DEVICE_PLUGIN_CHARTS, KARPENTER_CHART
 from sandbox import backend
 from sandbox.aws.faults import Failure
 from sandbox.aws.remote import Remote
@@ -46,6 +46,7 @@ HELD = {
     "instanceTypes": ["m7g.large"],
     "capacityReservation": "arn:aws:resource-groups:eu-west-1:111122223333:group/held",
 }
+NEAR = {"instanceTypes": ["c8gn.48xlarge"], "efa": True}
 # Most companies' administrators have a role of this form; its ARN stands in the path of the calls to EKS.
 SSO_ADMIN = (
     "arn:aws:iam::111122223333:role/aws-reserved/sso.amazonaws.com/eu-west-1/AWSReservedSSO_Admin_0123456789abcdef"
@@ -75,8 +76,10 @@ def first(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
         world.edit(STACK, "autoscaling", value={"use": "karpenter", "karpenter": KARPENTER})
         world.edit(STACK, "access", "admins", value=[SSO_ADMIN])
         world.edit(STACK, "gpuDevicePlugin", value=True)
+        world.edit(STACK, "efaDevicePlugin", value=True)
         world.edit(STACK, "nodeGroups", "fleet", value=FLEET)
         world.edit(STACK, "nodeGroups", "held", value=HELD)
+        world.edit(STACK, "nodeGroups", "near", value=NEAR)
         world.edit(STACK, "access", "entries", value={"shop": ENTRY})
         world.sandbox("vpc", STACK)  # starts AWS without a run of the engine
         yield world
@@ -161,7 +164,18 @@ def test_scarce_capacity_is_asked_for_as_the_stack_says(there: World) -> None:
     assert found["fleet"].template["Placement"] == {"GroupName": "fast"}
     target = found["held"].template["CapacityReservationSpecification"]["CapacityReservationTarget"]
     assert target == {"CapacityReservationResourceGroupArn": HELD["capacityReservation"]}
-    assert releases(there, STACK)["nvidia-device-plugin"]["version"] == DEVICE_PLUGIN_CHART
+    made = releases(there, STACK)
+    assert {name: made[name]["version"] for name in DEVICE_PLUGIN_CHARTS} == {
+        name: version for name, (_, version) in DEVICE_PLUGIN_CHARTS.items()
+    }
+    near = found["near"].template["NetworkInterfaces"]
+    assert [(each["NetworkCardIndex"], each["DeviceIndex"], each["InterfaceType"]) for each in near] == [
+        (0, 0, "efa"),
+        (1, 1, "efa-only"),
+    ]
+    told = aws.client("eks").describe_cluster(name=plan.cluster.name)["cluster"]["resourcesVpcConfig"]
+    assert {group for each in near for group in each["Groups"]} == {told["clusterSecurityGroupId"]}
+    assert "SecurityGroupIds" not in found["near"].template
 
 
 def test_a_failed_upgrade_is_repaired_at_once_without_a_refresh_and_a_pending_one_by_a_rollback(

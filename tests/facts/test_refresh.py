@@ -218,6 +218,22 @@ def test_the_default_network_card_is_looked_up_by_its_index(descriptions: dict[s
         read_instance_type(description)
 
 
+@pytest.mark.parametrize(
+    ("name", "cards"),
+    [
+        ("m7g.large", ()),
+        ("c7gn.16xlarge", (0,)),
+        ("i7ie.48xlarge", (0,)),  # one interface, on either of two cards
+        ("p5.48xlarge", tuple(range(32))),
+        ("p6-b300.48xlarge", tuple(range(1, 17))),
+    ],
+)
+def test_efa_interfaces_are_on_the_first_cards_that_take_them(
+    name: str, cards: tuple[int, ...], descriptions: dict[str, Description]
+) -> None:
+    assert read_instance_type(descriptions[name]).efa_cards == get_instance_type(name).efa_cards == cards
+
+
 def test_a_new_architecture_is_an_error_and_not_amd64(descriptions: dict[str, Description]) -> None:
     description = copy.deepcopy(descriptions["m7g.large"])
     description["ProcessorInfo"]["SupportedArchitectures"] = ["riscv64"]

@@ -48,4 +48,7 @@ def test_an_empty_node_gives_the_least_that_any_of_its_types_gives() -> None:
 
 
 def test_devices_are_as_many_as_every_type_has() -> None:
+    near = {"instanceTypes": ["c8gn.48xlarge"], "zones": None}
+    assert get_node_resources(web(**near, efa=True))["vpc.amazonaws.com/efa"] == 2
+    assert "vpc.amazonaws.com/efa" not in get_node_resources(web(**near))
     assert get_node_resources(web(instanceTypes=["g6.12xlarge", "g6.xlarge"]))["nvidia.com/gpu"] == 1

@@ -40,12 +40,14 @@ FULL: Mapping[str, Any] = {
     "iam": {"permissionsBoundary": "arn:aws:iam::111122223333:policy/boundary", "path": "/teams/"},
     "nodeTerminationHandler": True,
     "gpuDevicePlugin": True,
+    "efaDevicePlugin": True,
     "storageClass": True,
     "charts": {"registry": "oci://registry.example.com/charts"},
     "nodeGroups": {
         "web": {"instanceTypes": ["m7i.large"], "minSize": 2},
         "own": {"instanceTypes": ["m7i.large"], "kind": "self-managed"},
         "gpu": {"instanceTypes": ["g5g.xlarge"]},
+        "near": {"instanceTypes": ["c7gn.16xlarge"], "efa": True},
     },
     "autoscaling": {"use": "karpenter", "migrateFrom": "cluster-autoscaler", "karpenter": {"controllerGroup": "web"}},
     "admissionWebhook": {
@@ -61,6 +63,7 @@ IN_AUTO_MODE = {
     "nodeGroups": None,
     "nodeTerminationHandler": None,
     "gpuDevicePlugin": None,
+    "efaDevicePlugin": None,
     "autoscaling": {"use": "auto-mode", "migrateFrom": None, "karpenter": None},
 }
 COPIED = dict.fromkeys(("public.ecr.aws", "registry.k8s.io"), "registry.example.com")
@@ -124,6 +127,7 @@ CASES: Mapping[str, tuple[Mapping[str, Any], Mapping[str, Risk]]] = {
     "deletionProtection": ({"deletionProtection": False}, {"weaken-protection": HIGH}),
     "nodeTerminationHandler": ({"nodeTerminationHandler": False}, {"delete-running": HIGH}),
     "gpuDevicePlugin": ({"gpuDevicePlugin": False}, {"delete-running": HIGH}),
+    "efaDevicePlugin": ({"efaDevicePlugin": False}, {"delete-running": HIGH}),
     "charts.registry": ({"charts": {"registry": "oci://a.example.com/b"}}, {"change-add-on": MEDIUM}),
     "charts.imageRegistries": (
         {"charts": {"imageRegistries": COPIED}},

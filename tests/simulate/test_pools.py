@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.scheduling.manifests import expression, required
+from tests.scheduling.manifests import container, expression, required
 from tests.simulate.simulated import TOLERANT, answer, got, group, grown, of, pods, pooled, run
 from tests.stack.words import AUTO_MODE, merged
 
@@ -43,6 +43,14 @@ def test_the_highest_weight_that_a_pod_tolerates_gets_it() -> None:
     assert answer(result, "general-arm64-spot", "old").reason == "does not tolerate arch=arm64:NoSchedule"
     assert answer(result, "general-amd64-on-demand", "old").reason == "weight 30 below general-amd64-spot's 50"
     assert [answer(result, name).rank for name in KINDS] == [1, 2, 3, 4]
+
+
+def test_pods_that_request_efa_interfaces_get_an_instance_type_with_as_many() -> None:
+    wanted: dict[str, Any] = {"containers": [container({"cpu": "1", "memory": "1Gi", "vpc.amazonaws.com/efa": 2})]}
+    result = run(pooled({"general": {"families": ["c8gn", "m7g", "m7i"]}}), pods("api", **wanted, **TOLERANT))
+    (bought,) = group(result, "general-arm64-spot").instance_types
+    assert bought.instance_type in ("c8gn.48xlarge", "c8gn.metal-48xl")
+    assert not any("vpc.amazonaws.com/efa" in note for note in result.notes)
 
 
 def test_eks_auto_mode_chooses_as_karpenter_does_from_the_types_that_it_launches() -> None:

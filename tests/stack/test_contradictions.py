@@ -38,6 +38,7 @@ def extra(name: str = "external-dns", **keys: Any) -> dict[str, Any]:
     return {"addons": {"extra": {name: keys}}}
 
 
+EFA = {"instanceTypes": ["c7gn.16xlarge"], "efa": True}
 GPU_POOL = {
     "nodeGroups": {"web": {"minSize": 2}},
     "autoscaling": {"use": "karpenter", "karpenter": {"nodePools": {"gpu": {"families": ["g5g"]}}}},
@@ -359,6 +360,18 @@ CASES: list[tuple[str, dict[str, Any], str, str, Severity]] = [
      {**GPU_POOL, "gpuDevicePlugin": True,
       **web(minSize=2, instanceTypes=["g6.xlarge"], amiFamily="Bottlerocket")},
      "gpuDevicePlugin", "run it twice", ERROR),
+    ("no-device-plugin", web(**EFA), "nodeGroups.web.efa", "no vpc.amazonaws.com/efa", WARNING),
+    ("device-plugin", {"efaDevicePlugin": True}, "efaDevicePlugin", "no EFA node", ERROR),
+    ("device-plugin", {**EXISTING_CLUSTER, "efaDevicePlugin": True, **web(**EFA)}, "efaDevicePlugin", "nodes of others",
+     ERROR),
+    *(("efa", web(**{**EFA, **words}), "nodeGroups.web.efa", says, ERROR) for words, says in (
+        ({"instanceTypes": ["m7i.large"]}, "m7i.large has no EFA"),
+        ({"instanceTypes": ["dl1.24xlarge"]}, "not known"),
+        ({"instanceTypes": ["c8gn.16xlarge", "c8gn.48xlarge"]}, "differ in their network cards"),
+    )),
+    ("efa", merged(web(**EFA, amiFamily="AL2"), {"kubernetesVersion": "1.32"}), "nodeGroups.web.efa", "AL2", ERROR),
+    ("efa-zones", web(**EFA), "nodeGroups.web.efa", "several zones", WARNING),
+    ("efa-security-group", {**EXISTING_CLUSTER, **web(**EFA)}, "nodeGroups.web.efa", "not known", WARNING),
     ("device-plugin", {**EXISTING_CLUSTER, "gpuDevicePlugin": True, **web(instanceTypes=["g6.xlarge"])},
      "gpuDevicePlugin", "GPU nodes of others", ERROR),
     ("device-plugin",

@@ -38,6 +38,7 @@ FILES: list[tuple[str, str | bytes]] = [
     ("out-of-range", f"{CONFIG}{IN_GROUP}maxSize: 0\n"),
     ("wrong-length", CONFIG.replace("[m7i.large]", "[]")),
     ("not-valid", f"{CONFIG}{KEY}addons: {{extra: {{a b: {{}}}}}}\n"),
+    ("arn-partition", f"{CONFIG}{KEY}iam: {{nodePolicies: ['arn:aws-cn:iam::aws:policy/x']}}\n"),
     ("defaults-in-stack", f"{CONFIG}{KEY}defaults: {{owner: x}}\n"),
     ("misspelled-key", CONFIG.replace("multiarch-eks:owner", "multiarch_eks:owner")),
     ("esc-environment", f"{CONFIG}environment: [shared]\n"),

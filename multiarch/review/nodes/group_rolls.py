@@ -52,6 +52,7 @@ _TEMPLATE_CAUSES = (
     ("iamInstanceProfile", "instance profile"),
     ("capacityReservationSpecification", "capacity reservation"),
     ("placement", "placement group"),
+    ("networkInterfaces", "network interfaces"),
 )
 """Properties whose change replaces nodes, and their names in a sentence."""
 _NEWEST = "EKS takes the newest AMI release too, whichever is pinned: the launch template names no image."

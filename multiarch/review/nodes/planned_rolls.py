@@ -32,6 +32,7 @@ _ROWS: Sequence[tuple[str, Callable[[NodeGroupPlan], object]]] = (
     ("registryMirrors", lambda group: group.registry_mirrors),
     ("capacityReservation", lambda group: group.capacity_reservation),
     ("placementGroup", lambda group: group.placement_group),
+    ("efa", lambda group: group.efa),
     ("instancesDistribution", lambda group: group.distribution),
     ("labels", lambda group: group.labels),
     ("taints", lambda group: sorted(group.taints)),

@@ -16,6 +16,7 @@ _TEMPLATE_DATA: Final = (
     "imageId",
     "instanceType",
     "metadataOptions",
+    "networkInterfaces",
     "placement",
     "tagSpecifications",
     "userData",
@@ -30,7 +31,13 @@ def template_data(call: Call) -> Record:
         data["tagSpecifications"] = [{**row, "tags": pairs(row.get("tags") or {})} for row in data["tagSpecifications"]]
     if "vpcSecurityGroupIds" in data:
         data["SecurityGroupIds"] = data.pop("vpcSecurityGroupIds")
+    if "networkInterfaces" in data:
+        data["networkInterfaces"] = [_rename(row, "securityGroups", "groups") for row in data["networkInterfaces"]]
     return data
+
+
+def _rename(row: Record, old: str, new: str) -> Record:
+    return {new if key == old else key: value for key, value in row.items()}
 
 
 _TEMPLATE: Final = ec2_api(
@@ -48,6 +55,8 @@ def _show_template(call: Call) -> Record | None:
     version = call.find("ec2", "describe_launch_template_versions", "LaunchTemplateVersions", latest)
     data = spelled(version["LaunchTemplateData"])
     data["vpcSecurityGroupIds"] = data.pop("securityGroupIds", None)
+    interfaces = data.get("networkInterfaces")
+    data["networkInterfaces"] = interfaces and [_rename(row, "groups", "securityGroups") for row in interfaces]
     data["tagSpecifications"] = [
         {**row, "tags": {tag["key"]: tag["value"] for tag in row["tags"]}} for row in data.get("tagSpecifications", [])
     ]

@@ -258,6 +258,18 @@ def test_warnings_are_told_beside_the_component_and_name_no_command_for_stack_fi
     assert "stack pin" not in told
 
 
+@pytest.mark.parametrize("subnets", [["subnet-1"], ["subnet-1", "subnet-2"]])
+def test_efa_interfaces_are_in_the_clusters_group_and_want_one_zone(
+    subnets: list[str], capfd: pytest.CaptureFixture[str]
+) -> None:
+    found = declare(NodeGroup, {**NODE_GROUP, "subnetIds": subnets, "instanceTypes": ["c7gn.16xlarge"], "efa": True})
+    (interface,) = found.inputs(declared.TEMPLATE)["networkInterfaces"]
+    assert interface["securityGroups"] == [NODE_GROUP["cluster"]["securityGroupId"]]
+    told = capfd.readouterr().err
+    assert "efa-security-group" in told
+    assert ("efa-zones" in told) is (len(subnets) > 1)
+
+
 def construct(component: str, args: Mapping[str, Any]) -> dict[str, Any]:
     """What the plugin answers when a program in another language declares a component."""
     states: list[dict[str, Any]] = []

@@ -44,6 +44,7 @@ _ROLLING = {
     "blockDeviceMappings",
     "capacityReservationSpecification",
     "metadataOptions",
+    "networkInterfaces",
     "placement",
     "tagSpecifications",
     "vpcSecurityGroupIds",
@@ -133,6 +134,14 @@ def test_the_plans_say_what_the_components_declare(
     assert {name: found[name].outcome for name in expected} == expected
     after = world(merged(BASE, words))
     assert {name: declared(before(), after, name) for name in expected} == expected
+
+
+def test_interfaces_for_efa_roll_nodes() -> None:
+    was = merged(BASE, each(instanceTypes=["m7g.16xlarge"]))
+    now = merged(was, each(efa=True))
+    found, made = outcomes(was, now), (world(was), world(now))
+    for name in ("managed", "image", "own"):
+        assert found[name].outcome is declared(*made, name) is ROLLS
 
 
 def test_every_field_of_a_plan_is_judged_or_changes_no_node() -> None:
