@@ -42,10 +42,10 @@ def authority(name: str = "sandbox") -> Pair:
     return Pair(_sign(name, key, x509.Name([_common(name)]), key, authority_of_others=True), key)
 
 
-def issue(by: Pair, names: Sequence[str] = NAMES) -> Pair:
-    """Return a server's certificate for host names and addresses."""
+def issue(by: Pair, names: Sequence[str] = NAMES, *, valid: tuple[dt.datetime, dt.datetime] | None = None) -> Pair:
+    """Return a server's certificate for host names and addresses; ``valid`` from and until, by default now."""
     key = ec.generate_private_key(ec.SECP256R1())
-    return Pair(_sign(names[0], key, by.certificate.subject, by.key, names=names), key)
+    return Pair(_sign(names[0], key, by.certificate.subject, by.key, names=names, valid=valid), key)
 
 
 def issue_client(by: Pair, name: str, groups: Sequence[str] = ()) -> Pair:
@@ -67,8 +67,10 @@ def _sign(
     names: Sequence[str] = (),
     groups: Sequence[str] = (),
     authority_of_others: bool = False,
+    valid: tuple[dt.datetime, dt.datetime] | None = None,
 ) -> x509.Certificate:
     now = dt.datetime.now(dt.UTC)
+    begin, end = valid or (now - LIFE, now + LIFE)
     organizations = [x509.NameAttribute(NameOID.ORGANIZATION_NAME, each) for each in groups]
     builder = (
         x509.CertificateBuilder()
@@ -76,8 +78,8 @@ def _sign(
         .issuer_name(issuer)
         .public_key(key.public_key())
         .serial_number(x509.random_serial_number())
-        .not_valid_before(now - LIFE)
-        .not_valid_after(now + LIFE)
+        .not_valid_before(begin)
+        .not_valid_after(end)
         .add_extension(x509.BasicConstraints(ca=authority_of_others, path_length=None), critical=True)
         .add_extension(x509.SubjectKeyIdentifier.from_public_key(key.public_key()), critical=False)
         .add_extension(x509.AuthorityKeyIdentifier.from_issuer_public_key(issuer_key.public_key()), critical=False)

@@ -31,7 +31,7 @@ from multiarch.facts.tolerations import Toleration
 from multiarch.images.model import Verdict
 from multiarch.manifests.selectors import ARCHITECTURE_LABELS, Expression, Operator
 from multiarch.scheduling.affinity import Term
-from multiarch.scheduling.tolerations import make_architecture_cell
+from multiarch.scheduling.tolerations import explain_untolerated, make_architecture_cell
 
 _UNKNOWN = "which is unknown until its nodes exist"
 _SET_ON_ALL = frozenset((NODE_NAME, keys.EKS_NODE_GROUP, keys.HOSTNAME, keys.REGION, keys.ZONE))
@@ -156,11 +156,9 @@ def _untolerated(
         if _tolerates(tolerations, taint):
             continue
         brief = next((each for each in tolerations if each.tolerates(taint)), None)
-        text = f"does not tolerate {taint}"
+        text = explain_untolerated(tolerations, taint)
         if brief is not None:
             text = f"tolerates {taint} for {brief.seconds} seconds only, then is evicted"
-        near = [each.unsupported for each in tolerations if each.unsupported and each.key == taint.key]
-        text += "".join(f" ({why})" for why in near)
         found.append(CellReason(CellCause.TAINT, text, make_architecture_cell(taint, known)))
     return found
 

@@ -1,11 +1,11 @@
-"""What registries say about images: one client, with its credentials and its cache, for the look-ups of a command."""
+"""What registries say about images: one client, with its credentials, for the look-ups of a command."""
 
 from __future__ import annotations
 
 import asyncio
 import os
 from collections.abc import Awaitable, Callable, Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
 
@@ -15,7 +15,6 @@ from multiarch.images.verdict import judge_architectures, judge_image, judge_vol
 from multiarch.observed.newest_tags import find_newest_tags
 from multiarch.observed.verdicts import NO_IMAGE, ImageRow, ImageVerdicts, Newest
 from multiarch.observed.workloads import ImageUse
-from multiarch.registry.cache import Cache, find_cache_file
 from multiarch.registry.client import RegistryClient
 from multiarch.registry.credentials.docker_config import find_config_file, load_docker_config
 from multiarch.registry.credentials.ecr import EcrCredentials
@@ -52,7 +51,6 @@ class RegistryAccess:
     ca_files: tuple[Path, ...] = ()
     mirrors: Path | None = None
     docker_config: Path | None = None
-    cache: bool = True
     seconds: float | None = None
 
 
@@ -61,12 +59,11 @@ def use_registry(
     work: Callable[[Registry], Awaitable[Result]],
     *,
     credentials: Credentials | None = None,
-    fresh_tags: bool = False,
-) -> tuple[Result, tuple[str, ...]]:
-    """Run ``work`` with a registry client; return its result, and notes about the cache.
+) -> Result:
+    """Run ``work`` with a registry client; return its result.
 
-    The client tries docker's credentials, then ``credentials``, then ECR's. With ``fresh_tags`` the registry is queried
-    for what a tag points at, however old the cached answer. Raises MultiarchError for an invalid configuration.
+    The client tries docker's credentials, then ``credentials``, then ECR's. Raises MultiarchError for an invalid
+    configuration.
     """
     usual = RegistrySettings()
     seconds = usual.total_seconds if access.seconds is None else access.seconds
@@ -77,21 +74,16 @@ def use_registry(
         total_seconds=seconds,
         connect_seconds=min(seconds, usual.connect_seconds),
         read_seconds=min(seconds, usual.read_seconds),
-        fresh_seconds=0.0 if fresh_tags else usual.fresh_seconds,
     )
     own = load_docker_config(access.docker_config or find_config_file(os.environ))
     chain = (own, *([] if credentials is None else [credentials]), EcrCredentials())
-    cache = Cache(find_cache_file(os.environ) if access.cache else None)
 
     async def run() -> Result:
         asyncio.get_running_loop().set_default_executor(DaemonThreads())
-        async with RegistryClient(settings, chain, cache) as client:
+        async with RegistryClient(settings, chain) as client:
             return await work(client)
 
-    try:
-        return asyncio.run(run()), tuple(cache.notes)
-    finally:
-        cache.close()
+    return asyncio.run(run())
 
 
 def look_up(
@@ -100,7 +92,6 @@ def look_up(
     access: RegistryAccess,
     *,
     credentials: Credentials | None = None,
-    fresh_tags: bool = False,
     progress: Progress = ignore_progress,
 ) -> ImageVerdicts:
     """Judge every image once, also if many containers use it or it is written in several ways.
@@ -111,13 +102,9 @@ def look_up(
     wanted, both = tuple(uses), tuple(architectures)
     if not wanted:
         return ImageVerdicts(both, ())
-    found, notes = use_registry(
-        access,
-        lambda registry: judge_uses(registry, wanted, both, progress=progress),
-        credentials=credentials,
-        fresh_tags=fresh_tags,
+    return use_registry(
+        access, lambda registry: judge_uses(registry, wanted, both, progress=progress), credentials=credentials
     )
-    return replace(found, notes=notes)
 
 
 def look_up_newest_tags(
@@ -132,7 +119,7 @@ def look_up_newest_tags(
     references = {image: parse_reference(image) for image in images}
     if not references:
         return {}
-    found, _ = use_registry(
+    found = use_registry(
         access,
         lambda registry: find_newest_tags(registry, references.values(), architecture, look_ups=look_ups),
         credentials=credentials,
@@ -152,7 +139,7 @@ async def judge_uses(
     for use in uses:
         asked.setdefault(use.question, []).append(use)
     parsed = {each: _parse(*each) for each in asked}
-    wanted = sorted({found for found in parsed.values() if not isinstance(found, str)})
+    wanted = sorted({found for found in parsed.values() if not isinstance(found, str)}, key=str)
 
     def judged_of(pair: _Asked) -> Awaitable[tuple[Judgement, ...]]:
         return judge_architectures(registry, pair[0], architectures, judge_volume if pair[1] else judge_image)

@@ -35,11 +35,10 @@ class ImageRow:
 
 @dataclass(frozen=True, slots=True)
 class ImageVerdicts:
-    """All images in use, sorted by name. ``notes`` say what did not work besides, such as the cache."""
+    """All images in use, sorted by name."""
 
     architectures: tuple[Architecture, ...]
     rows: tuple[ImageRow, ...]
-    notes: tuple[str, ...] = ()
 
     def by_use(self) -> dict[tuple[str, str, bool], ImageRow]:
         """Return the row of every use, by :attr:`ImageUse.question`."""

@@ -34,7 +34,6 @@ _LIMIT = 256 * 1024
 _MARGIN = 10.0
 _TOKEN = re.compile(r"[\x21-\x7e]+")
 _OK, _FORBIDDEN = 200, 403
-_PLACEHOLDER = "\0"
 _PART = re.compile(
     r"""(?P<name>[!#$%&'*+.^_`|~0-9A-Za-z-]+)(?:\s*=\s*(?:"(?P<quoted>(?:[^"\\]|\\.)*)"|(?P<plain>[^\s,"]+)))?"""
 )
@@ -52,7 +51,7 @@ class Challenge:
 
 @dataclass(slots=True)
 class AuthState:
-    """How to authenticate for one repository at one endpoint.
+    """How to authenticate for one repository at one endpoint; ``challenge`` is what the endpoint demanded last.
 
     ``credential`` is the one of ``candidates`` to use now, None for anonymous. ``header`` is the value of
     Authorization, valid until ``expires`` (monotonic seconds). ``generation`` counts the headers: a request rejected
@@ -60,6 +59,7 @@ class AuthState:
     """
 
     lock: asyncio.Lock = field(default_factory=asyncio.Lock)
+    challenge: Challenge | None = None
     candidates: AsyncIterator[Credential | None] | None = None
     credential: Credential | None = None
     header: str = field(default="", repr=False)
@@ -108,7 +108,6 @@ class Authenticator:
         self._settings = settings
         self._sources = credentials
         self._states: LRUCache[tuple[str, str, str], AuthState] = LRUCache(REMEMBERED)
-        self._challenges: LRUCache[tuple[str, str], Challenge] = LRUCache(REMEMBERED)
 
     def state(self, endpoint: Endpoint, reference: Reference) -> AuthState:
         """Return the state of a repository at an endpoint, for the other methods."""
@@ -116,26 +115,18 @@ class Authenticator:
         return self._states.setdefault(key, AuthState())
 
     async def header(self, operation: ReadOperation, endpoint: Endpoint, reference: Reference, state: AuthState) -> str:
-        """Return the Authorization to send first: a known token, or what the endpoint's other repositories needed.
+        """Return the Authorization to send first, a new one if the last one has expired.
 
         Empty before the first challenge. Raises RegistryError if no token can be obtained.
         """
-        if state.valid:
-            return state.header
-        challenge = self._challenges.get((endpoint.host, endpoint.path))
-        if challenge is None:
-            return ""
         async with state.lock:
-            if not state.valid:
+            challenge = state.challenge
+            if challenge is not None and not state.valid:
                 state.forget()
-                try:
-                    await self._get(
-                        operation, endpoint, reference, state, _renamed(challenge, _PLACEHOLDER, reference.repository)
-                    )
-                except RegistryError:
-                    # The endpoint may want something else by now, and says so if a request has no token.
-                    self._challenges.pop((endpoint.host, endpoint.path), None)
-                    raise
+                # The endpoint may want something else by now, and says so if a request has no token.
+                state.challenge = None
+                await self._get(operation, endpoint, reference, state, challenge)
+                state.challenge = challenge
         return state.header
 
     async def answer(
@@ -153,10 +144,8 @@ class Authenticator:
 
         The rejected request was sent with the state's ``generation``, ``fresh`` if obtained for this request.
         """
-        key = endpoint.host, endpoint.path
-        challenge = choose_challenge(parse_challenges(response.headers.getall("WWW-Authenticate", [])))
-        if challenge is None and key in self._challenges:
-            challenge = _renamed(self._challenges[key], _PLACEHOLDER, reference.repository)
+        found = choose_challenge(parse_challenges(response.headers.getall("WWW-Authenticate", [])))
+        challenge = found or state.challenge
         if challenge is None:
             return False
         async with state.lock:
@@ -168,8 +157,7 @@ class Authenticator:
             else:
                 state.forget()
             await self._get(operation, endpoint, reference, state, challenge)
-            # Only now: what can't be answered for one repository must not keep the others from being read.
-            self._challenges[key] = _renamed(challenge, reference.repository, _PLACEHOLDER)
+            state.challenge = challenge
             return True
 
     async def _get(
@@ -289,12 +277,6 @@ class Authenticator:
             detail = f"the registry's token server is http://{get_host(realm)}"
             raise operation.error(RegistryReason.REJECTED_HTTP, detail)
         return realm
-
-
-def _renamed(challenge: Challenge, old: str, new: str) -> Challenge:
-    """Return the challenge with another repository in its scope, to reuse it for the endpoint's other repositories."""
-    scope = challenge.parameters.get("scope", "").replace(f":{old}:", f":{new}:")
-    return Challenge(challenge.scheme, challenge.parameters | {"scope": scope})
 
 
 def parse_challenges(headers: Iterable[str]) -> list[Challenge]:

@@ -6,9 +6,8 @@ Source: https://github.com/opencontainers/distribution-spec/blob/main/spec.md
 from __future__ import annotations
 
 import asyncio
-import time
-from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Mapping, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
 from types import TracebackType
 from typing import Self
 from urllib.parse import quote
@@ -20,12 +19,11 @@ from yarl import URL
 from multiarch.registry.answers import describe_rejection, read_body, read_chunks
 from multiarch.registry.attempts import Attempts
 from multiarch.registry.authentication import Authenticator, describe_identity
-from multiarch.registry.cache import Cache
 from multiarch.registry.checks import BlobCheck, check_manifest, find_next_page, read_tag_names
 from multiarch.registry.credentials.model import Credentials
 from multiarch.registry.endpoints import Endpoint, HostsFileError, list_endpoints
-from multiarch.registry.errors import RegistryError, RegistryReason
-from multiarch.registry.model import MANIFEST_TYPES, Descriptor, Manifest, compute_digest
+from multiarch.registry.errors import RegistryReason
+from multiarch.registry.model import MANIFEST_TYPES, SCHEMA1_SIGNED, Descriptor, Manifest
 from multiarch.registry.operation import ReadOperation
 from multiarch.registry.reference import Reference, check_digest
 from multiarch.registry.settings import MIB, REMEMBERED, RegistrySettings, count_values
@@ -33,15 +31,13 @@ from multiarch.registry.transport import RegistryTransport
 
 __all__ = ["RegistryClient"]
 
-_OK, _NOT_MODIFIED, _UNAUTHORIZED, _FORBIDDEN, _NOT_FOUND, _TOO_MANY = 200, 304, 401, 403, 404, 429
+_OK, _UNAUTHORIZED, _FORBIDDEN, _NOT_FOUND, _TOO_MANY = 200, 401, 403, 404, 429
 _ACCEPT = ", ".join(MANIFEST_TYPES)
 _ROUNDS = 100
 """The most requests for one response, with one credential tried after the other; the deadline may end them before."""
 
-_CACHED_BLOB = MIB
-"""Blobs up to this size are cached: configs are, layers are not."""
-_ANY_BLOB = "application/octet-stream"
-"""The media type of cached blobs whose type is not known. A registry may also serve a manifest as a blob."""
+_REMEMBERED_BLOB = MIB
+"""Blobs up to this size are remembered: configs are, layers are not."""
 
 _TAGS_PER_PAGE = 1000
 _FEW_VALUES = 1000
@@ -52,24 +48,26 @@ _SECONDS_PER_VALUE = 4e-6
 class RegistryClient:
     """Implements ``multiarch.registry.model.Registry``. Use it with ``async with``, in one event loop.
 
-    One client is one identity: its cache holds what ``credentials`` were allowed to read.
+    One client is one identity: it remembers content, by digest, that ``credentials`` were allowed to read.
     """
 
-    def __init__(
-        self, settings: RegistrySettings, credentials: Sequence[Credentials] = (), cache: Cache | None = None
-    ) -> None:
-        """Open no connection yet. The caller closes the cache; without one, a cache in memory is made.
+    def __init__(self, settings: RegistrySettings, credentials: Sequence[Credentials] = ()) -> None:
+        """Open no connection yet.
 
         One of ``credentials`` is queried when the registry has rejected all credentials of those before it. A source
         that fails is skipped; its error counts if no source has a credential.
         """
         self._settings = settings
-        self._cache = Cache() if cache is None else cache
         self._transport = RegistryTransport(settings)
         self._authenticator = Authenticator(self._transport, settings, credentials)
         self._attempts = Attempts(settings)
         self._turn = asyncio.Lock()
         self._endpoints: LRUCache[str, tuple[Endpoint, ...]] = LRUCache(REMEMBERED)
+        # By repository and digest: access to one repository does not imply access to another.
+        self._manifests: LRUCache[tuple[str, str], Manifest] = LRUCache(
+            settings.memory_bytes, getsizeof=lambda each: len(each.content)
+        )
+        self._blobs: LRUCache[tuple[str, str], bytes] = LRUCache(settings.memory_bytes, getsizeof=len)
 
     async def __aenter__(self) -> Self:
         """Open the connection pool."""
@@ -85,30 +83,17 @@ class RegistryClient:
     async def manifest(self, reference: Reference) -> Manifest:
         """Return the manifest that the reference's digest, or else its tag, names.
 
-        A cached digest needs no request, nor does a tag that was checked within ``fresh_seconds``; an older tag is
-        checked with a HEAD request. Raises RegistryError.
+        A digest that was read before needs no request. Raises RegistryError.
         """
-        name = reference.name
-        if reference.digest is not None:
-            content = self._cache.content(name, reference.digest)
-            if content is None or content.media_type == _ANY_BLOB:
-                content = await self._fetched(reference, None)
-                self._cache.keep(name, content)
-            return content
-        tag, pointer_name = reference.tag or "", self._pointer_name(reference)
-        pointer = self._cache.pointer(pointer_name, tag)
-        known = None if pointer is None else self._cache.content(name, pointer.digest)
-        if (
-            pointer is not None
-            and known is not None
-            and 0 <= time.time() - pointer.checked < self._settings.fresh_seconds
-        ):
+        known = self._manifests.get((reference.name, reference.digest or ""))
+        if known is not None:
             return known
-        with self._forgetting(pointer_name, tag):
-            content = await self._fetched(reference, known)
-        if content is not known:
-            self._cache.keep(name, content)
-        self._cache.point(pointer_name, tag, content.digest)
+        operation = self._operation(reference)
+        endpoints = self._endpoints_of(operation, reference)
+        content = await self._attempts.run(operation, endpoints, lambda own, host: self._fetch(own, host, reference))
+        # The digest of a signed manifest of schema 1 is not verified.
+        if content.media_type != SCHEMA1_SIGNED and len(content.content) <= self._settings.memory_bytes:
+            self._manifests[reference.name, content.digest] = content
         return content
 
     async def resolve(self, reference: Reference) -> str:
@@ -120,15 +105,8 @@ class RegistryClient:
             return reference.digest
         operation = self._operation(reference)
         endpoints = self._endpoints_of(operation, reference)
-        pointer_name, tag = self._pointer_name(reference), reference.tag or ""
-        with self._forgetting(pointer_name, tag):
-            found = await self._attempts.run(operation, endpoints, lambda own, host: self._head(own, host, reference))
-            if found is None:
-                content = await self._fetched(reference, None)
-                self._cache.keep(reference.name, content)
-                found = content.digest
-        self._cache.point(pointer_name, tag, found)
-        return found
+        found = await self._attempts.run(operation, endpoints, lambda own, host: self._head(own, host, reference))
+        return found or (await self.manifest(reference)).digest
 
     async def blob(self, reference: Reference, descriptor: Descriptor, *, limit: int) -> bytes:
         """Return a blob, whole and verified. Raises RegistryError, TOO_LARGE above ``limit`` bytes."""
@@ -137,9 +115,9 @@ class RegistryClient:
         if descriptor.size > limit:
             detail = f"the blob has {descriptor.size} bytes; the limit is {limit}"
             raise operation.error(RegistryReason.TOO_LARGE, detail)
-        known = self._cache.content(reference.name, descriptor.digest)
+        known = self._blobs.get((reference.name, descriptor.digest))
         if known is not None:
-            return known.content
+            return known
         endpoints = self._endpoints_of(operation, reference)
 
         async def fetch(operation: ReadOperation, endpoint: Endpoint) -> bytes:
@@ -156,8 +134,8 @@ class RegistryClient:
                 return bytes(body)
 
         content = await self._attempts.run(operation, endpoints, fetch)
-        if len(content) <= _CACHED_BLOB:
-            self._cache.keep(reference.name, Manifest(_ANY_BLOB, descriptor.digest, content))
+        if len(content) <= min(_REMEMBERED_BLOB, self._settings.memory_bytes):
+            self._blobs[reference.name, descriptor.digest] = content
         return content
 
     async def stream(self, reference: Reference, descriptor: Descriptor) -> AsyncGenerator[bytes, None]:
@@ -189,37 +167,9 @@ class RegistryClient:
 
     # Manifests
 
-    @contextmanager
-    def _forgetting(self, pointer_name: str, tag: str) -> Iterator[None]:
-        """Remove a tag from the cache if the registry says that it does not exist."""
-        try:
-            yield
-        except RegistryError as error:
-            if error.reason is RegistryReason.NOT_FOUND:
-                self._cache.forget(pointer_name, tag)
-            raise
-
-    async def _fetched(self, reference: Reference, known: Manifest | None) -> Manifest:
-        operation = self._operation(reference)
-        endpoints = self._endpoints_of(operation, reference)
-        return await self._attempts.run(
-            operation, endpoints, lambda own, endpoint: self._fetch(own, endpoint, reference, known)
-        )
-
-    async def _fetch(
-        self, operation: ReadOperation, endpoint: Endpoint, reference: Reference, known: Manifest | None
-    ) -> Manifest:
-        path = _manifest_path(reference)
-        headers = {"Accept": _ACCEPT}
-        if known is not None:
-            if await self._head(operation, endpoint, reference) == known.digest:
-                return known
-            headers["If-None-Match"] = f'"{known.digest}"'
-        expected = (_OK,) if known is None else (_OK, _NOT_MODIFIED)
-        opening = self._open(operation, endpoint, reference, "GET", path, headers, expected)
+    async def _fetch(self, operation: ReadOperation, endpoint: Endpoint, reference: Reference) -> Manifest:
+        opening = self._open(operation, endpoint, reference, "GET", _manifest_path(reference), {"Accept": _ACCEPT})
         async with opening as response:
-            if known is not None and response.status == _NOT_MODIFIED:
-                return known
             body = await read_body(operation, response, self._settings.manifest_limit)
             await self._await_turn(operation, body)
             return check_manifest(operation, reference, response, body)
@@ -272,18 +222,6 @@ class RegistryClient:
 
     def _operation(self, reference: Reference, seconds: float | None = None) -> ReadOperation:
         return ReadOperation.start(reference, seconds or self._settings.total_seconds)
-
-    def _pointer_name(self, reference: Reference) -> str:
-        """Return the name under which a tag's digest is cached; it depends on the endpoints and certificates in use.
-
-        Content is verified by its digest, but nothing verifies a tag: what a mirror or plain HTTP says of it must not
-        reach clients that use others. Raises RegistryError as ``_endpoints_of`` does.
-        """
-        endpoints = self._endpoints_of(self._operation(reference), reference)
-        usual = RegistrySettings()
-        if self._settings.ca_files == usual.ca_files and endpoints == list_endpoints(reference.registry, usual):
-            return reference.name
-        return f"{reference.name} {compute_digest(repr((endpoints, self._settings.ca_files)).encode())}"
 
     def _endpoints_of(self, operation: ReadOperation, reference: Reference) -> tuple[Endpoint, ...]:
         """Return the servers of the reference's registry. Raises RegistryError if they may not be queried."""

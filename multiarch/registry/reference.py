@@ -8,7 +8,6 @@ from __future__ import annotations
 import ipaddress
 import re
 from dataclasses import dataclass
-from functools import total_ordering
 
 from multiarch.errors import MultiarchError
 
@@ -44,7 +43,6 @@ class InvalidReferenceError(MultiarchError):
         self.fault = fault
 
 
-@total_ordering
 @dataclass(frozen=True, slots=True)
 class Reference:
     """A complete image reference, with a ``tag``, a ``digest`` or both.
@@ -61,16 +59,6 @@ class Reference:
     def __str__(self) -> str:
         """The canonical text: ``registry/repository:tag@digest``, with what is set."""
         return f"{self.registry}/{self.repository}{self._suffix}"
-
-    def __lt__(self, other: object) -> bool:
-        """Sort by registry, repository, tag and digest; unset parts come first."""
-        if not isinstance(other, Reference):
-            return NotImplemented
-        return self._key < other._key
-
-    @property
-    def _key(self) -> tuple[str, str, str, str]:
-        return self.registry, self.repository, self.tag or "", self.digest or ""
 
     @property
     def _suffix(self) -> str:

@@ -6,6 +6,7 @@ import asyncio
 import ipaddress
 import socket
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import aiohttp
@@ -19,7 +20,7 @@ from multiarch.threads import DaemonThreads
 _AT_ONCE = 64
 _PER_DOMAIN = 4
 """Names below one domain that are resolved at the same time: a DNS server that does not answer keeps no others back."""
-_FLAGS = socket.AI_NUMERICHOST | socket.AI_NUMERICSERV
+_FLAGS, _LOOK_UP = socket.AI_NUMERICHOST | socket.AI_NUMERICSERV, socket.AI_ADDRCONFIG
 
 
 class OperatorResolver(aiohttp.ThreadedResolver):
@@ -59,13 +60,16 @@ class BoundedResolver(AbstractResolver):
         Raises:
             RejectedAddressError: it has only others.
             OSError: it has none.
+            UnicodeError: no DNS server may hold such a name.
         """
         name = normalise_name(host)
         domain = ".".join(name.split(".")[-2:])
         async with self._domains.setdefault(domain, asyncio.Semaphore(_PER_DOMAIN)), self._all:
             wanted = name if self._named(name) else f"{name}."
             loop = asyncio.get_running_loop()
-            rows = await loop.run_in_executor(self._threads, _look_up, wanted, port, family)
+            rows: list[Any] = await loop.run_in_executor(
+                self._threads, partial(socket.getaddrinfo, wanted, port, family, socket.SOCK_STREAM, flags=_LOOK_UP)
+            )
         found: list[ResolveResult] = []
         rejected: Rejection | None = None
         for _, _, _, _, place in rows:
@@ -86,10 +90,3 @@ class BoundedResolver(AbstractResolver):
 
     async def close(self) -> None:
         """Leave threads to end by themselves."""
-
-
-def _look_up(name: str, port: int, family: int) -> list[Any]:
-    try:
-        return socket.getaddrinfo(name, port, type=socket.SOCK_STREAM, family=family, flags=socket.AI_ADDRCONFIG)
-    except ValueError as error:  # a label that is too long, or empty
-        raise OSError(str(error)) from error

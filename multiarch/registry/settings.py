@@ -37,7 +37,7 @@ class RegistrySettings:
     requests for one image, with redirects, retries and tokens.
 
     An unreachable host is not tried again for ``down_seconds``, so that a thousand images of one registry fail as
-    fast as one. A cached tag is used for ``fresh_seconds``, then checked with a HEAD request.
+    fast as one. ``memory_bytes`` of manifests, and as much of configs, are remembered by digest.
     """
 
     concurrency: int = 32
@@ -53,11 +53,11 @@ class RegistrySettings:
     mirrors: Path | None = None
     egress: EgressPolicy | None = None
     proxies: bool = True
-    fresh_seconds: float = 300.0
     down_seconds: float = 30.0
     # Source: https://github.com/opencontainers/distribution-spec/blob/main/spec.md#pushing-manifests (4 MiB)
     manifest_limit: int = 4 * MIB
     blob_limit: int = 4 * MIB
+    memory_bytes: int = 64 * MIB
     values_limit: int = 250_000
     requests_limit: int = 1000
     tags_limit: int = 50_000

@@ -31,7 +31,7 @@ from multiarch.registry.settings import REMEMBERED, RegistrySettings, get_host_n
 
 _REDIRECTS = frozenset({301, 302, 303, 307, 308})
 # Headers that may follow a redirect to another server.
-_PUBLIC_HEADERS = frozenset({"accept", "accept-encoding", "if-none-match", "user-agent"})
+_PUBLIC_HEADERS = frozenset({"accept", "accept-encoding", "user-agent"})
 _PRINTABLE = re.compile(r"[\x21-\x7e]+")
 _BAD_REQUEST = 400
 

@@ -66,7 +66,7 @@ def audit_images(
             uses = list_uses(read_workload_objects(cluster, source), not_read=not_read)
             found = read_pull_secrets(cluster, uses)
     images = look_up(uses, architectures, access, credentials=found.credentials, progress=progress)
-    return ImageAudit(images, not_read, (*found.notes, *images.notes))
+    return ImageAudit(images, not_read, found.notes)
 
 
 def read_image_list(name: str) -> list[ImageUse]:
@@ -122,7 +122,7 @@ def audit_workload_objects(
     uses = [use for each in subjects if not is_system(each.workload) for use in each.uses]
     images = look_up(uses, (ARM,), access, credentials=found.credentials, progress=progress)
     audit = audit_with_tags(subjects, images, taint, access, look_ups=look_ups, credentials=found.credentials)
-    return WorkloadsAudit(audit, not_read, (*found.notes, *images.notes))
+    return WorkloadsAudit(audit, not_read, found.notes)
 
 
 def audit_with_tags(
@@ -172,7 +172,7 @@ def audit_daemon_sets(
     uses = list_image_uses(daemon_sets)
     images = look_up(uses, Architecture, access, credentials=found.credentials, progress=progress)
     audit = audit_objects(daemon_sets, images, plan=plan, nodes=nodes, taints=taints)
-    return merge_by_architecture(audit) if per_architecture else audit, (*found.notes, *images.notes)
+    return merge_by_architecture(audit) if per_architecture else audit, found.notes
 
 
 def _read_files(files: Sequence[str], plan: Plan | None) -> tuple[tuple[LoadedObject, ...], tuple[LoadedObject, ...]]:

@@ -75,7 +75,7 @@ def compute_costs(
     if label:
         prices = NodePrices(plan, pricing, running=placement.live)
         report = replace(report, label=label, by_label=compute_label_costs(placement.nodes, prices, label))
-    notes = (*_describe_nodes(given, placement), *given.credentials.notes, *images.notes)
+    notes = (*_describe_nodes(given, placement), *given.credentials.notes)
     return [replace(report, notes=(*report.notes, *notes))]
 
 

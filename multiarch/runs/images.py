@@ -31,11 +31,10 @@ _ARM = Architecture.ARM64
 
 @dataclass(frozen=True, slots=True)
 class Inspection:
-    """An image's platforms, and the verdict per architecture. ``notes`` are about the cache."""
+    """An image's platforms, and the verdict per architecture."""
 
     inspected: Inspected
     judgements: tuple[Judgement, ...]
-    notes: tuple[str, ...]
 
 
 def inspect_image(image: str, access: RegistryAccess) -> Inspection:
@@ -46,19 +45,19 @@ def inspect_image(image: str, access: RegistryAccess) -> Inspection:
         async with limit_time(reference, access.seconds or INSPECTION_SECONDS):
             return await inspect_manifest(registry, reference, await registry.manifest(reference))
 
-    inspected, notes = use_registry(access, read, fresh_tags=True)
-    return Inspection(inspected, tuple(judge_image(inspected, each) for each in Architecture), notes)
+    inspected = use_registry(access, read)
+    return Inspection(inspected, tuple(judge_image(inspected, each) for each in Architecture))
 
 
 def read_raw_manifest(image: str, access: RegistryAccess) -> Manifest:
     """Read an image's manifest or index as the registry sends it. Raises as :func:`inspect_image` does."""
-    return use_registry(access, lambda registry: registry.manifest(parse_reference(image)), fresh_tags=True)[0]
+    return use_registry(access, lambda registry: registry.manifest(parse_reference(image)))
 
 
 def verify_image(
     image: str, platform: Platform, access: RegistryAccess, *, deep: bool = False, progress: Progress = ignore_progress
-) -> tuple[ImageVerification, tuple[str, ...]]:
-    """Check that an image has the binaries of ``platform``; return notes about the cache too.
+) -> ImageVerification:
+    """Check that an image has the binaries of ``platform``.
 
     ``progress`` is called with bytes. Raises MultiarchError as :func:`multiarch.images.verify.verify_platform` does.
     """
@@ -67,7 +66,6 @@ def verify_image(
     return use_registry(
         access,
         lambda registry: verify_platform(registry, reference, platform, deep=deep, seconds=seconds, progress=progress),
-        fresh_tags=True,
     )
 
 
@@ -118,10 +116,9 @@ class Arm64ImageJudge:
         if not uses:
             return
         found = read_pull_secrets(self.cluster, uses)
-        # A replacement on another node pulls what the tag points at now.
         with self.progress() as step:
-            images = look_up(uses, [_ARM], self.access, credentials=found.credentials, fresh_tags=True, progress=step)
-        for each in (*found.notes, *images.notes):
+            images = look_up(uses, [_ARM], self.access, credentials=found.credentials, progress=step)
+        for each in found.notes:
             self.note(each)
         self._known.update({asked: row.judged(_ARM) for asked, row in images.by_use().items()})
 

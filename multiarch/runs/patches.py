@@ -72,15 +72,11 @@ def check_images(
     access: RegistryAccess,
     *,
     progress: Progress = ignore_progress,
-) -> tuple[list[EditedFile], tuple[str, ...]]:
-    """Return the files with a fault for every image that lacks an architecture, and a note for one that can't be read.
-
-    Notes about the registries are returned too.
-    """
+) -> list[EditedFile]:
+    """Return the files with a fault for an image that lacks an architecture, and a note for one that can't be read."""
     uses = [use for each in files for outcome in each.edited.outcomes for use in _list_uses(outcome)]
-    images = look_up(uses, architectures, access, progress=progress)
-    judged = images.by_use()
-    return [_check_file(each, judged) for each in files], images.notes
+    judged = look_up(uses, architectures, access, progress=progress).by_use()
+    return [_check_file(each, judged) for each in files]
 
 
 def _check_file(file: EditedFile, judged: dict[tuple[str, str, bool], ImageRow]) -> EditedFile:

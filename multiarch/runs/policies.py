@@ -73,7 +73,6 @@ def judge_image(image: str) -> Sequence[Judgement]:
         reference = parse_reference(image)
     except InvalidReferenceError as error:
         return [Judgement(architecture, Verdict.UNKNOWN, str(error), None) for architecture in Architecture]
-    found, _ = use_registry(
+    return use_registry(
         RegistryAccess(), lambda registry: judge_architectures(registry, reference, tuple(Architecture))
     )
-    return found

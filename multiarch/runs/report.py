@@ -167,7 +167,7 @@ def gather_cluster_page(
     nodes = tuple(replace(node, group=find_label_group(node)) for node in live.state.nodes)
     placement = Placement(nodes, live.state.pending, live=True, notes=live.state.notes)
     page = replace(page, placement=placement, workloads=found.workloads, daemon_sets=audit)
-    return PageContents(page, (), (*live.credentials.notes, *found.images.notes))
+    return PageContents(page, (), live.credentials.notes)
 
 
 @dataclass(slots=True)
@@ -212,9 +212,7 @@ class _PageParts:
     def _images(self) -> _Images:
         given = self.source.given
         self.notes += given.credentials.notes
-        found = _judge_images(given.objects, given.credentials, self.plan.arm64_taint, self.access, self.progress)
-        self.notes += found.images.notes
-        return found
+        return _judge_images(given.objects, given.credentials, self.plan.arm64_taint, self.access, self.progress)
 
     def _daemon_sets(self, images: _Images | Unread) -> DaemonSetAudit:
         """Audit DaemonSets on the groups of the plan, or on the nodes of the cluster."""

@@ -46,8 +46,8 @@ def verify_containers(
                 reports = collect_reports(
                     on_node("ssm", region=_find_region(found)), wanted, containers=True, progress=step
                 )
-    verified, more = _verify(found, reports, registries, secrets, progress)
-    return replace(verified, notes=(*notes, *secrets.notes, *more, *verified.notes))
+    verified = _verify(found, reports, registries, secrets, progress)
+    return replace(verified, notes=(*notes, *secrets.notes, *verified.notes))
 
 
 def _verify(
@@ -56,7 +56,7 @@ def _verify(
     registries: RegistryAccess,
     secrets: PodCredentials,
     progress: ShowProgress,
-) -> tuple[PodVerification, tuple[str, ...]]:
+) -> PodVerification:
     with progress("reading digests") as step:
         return use_registry(
             registries,

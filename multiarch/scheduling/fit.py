@@ -17,7 +17,7 @@ from multiarch.scheduling.pod_spec import PodSpec
 from multiarch.scheduling.pods import Pod
 from multiarch.scheduling.reasons import Cause, PlacementReason
 from multiarch.scheduling.resources import ResourceAmounts
-from multiarch.scheduling.tolerations import find_untolerated
+from multiarch.scheduling.tolerations import explain_untolerated, find_untolerated
 
 _SYSTEM = "linux"
 _KEPT = 1 << 15
@@ -94,10 +94,7 @@ def list_unmodelled(pod: Pod) -> tuple[str, ...]:
 
 def _tainted(spec: PodSpec, shape: NodeShape) -> PlacementReason | None:
     taint = find_untolerated(spec.tolerations, shape.taints)
-    if taint is None:
-        return None
-    near = [each.unsupported for each in spec.tolerations if each.unsupported and each.key == taint.key]
-    return PlacementReason(Cause.TAINT, f"does not tolerate {taint}" + "".join(f" ({why})" for why in near))
+    return None if taint is None else PlacementReason(Cause.TAINT, explain_untolerated(spec.tolerations, taint))
 
 
 def _excluded(spec: PodSpec, shape: NodeShape) -> PlacementReason:

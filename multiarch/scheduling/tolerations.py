@@ -28,6 +28,12 @@ def find_untolerated(tolerations: Iterable[Toleration], taints: Iterable[Taint])
     return None
 
 
+def explain_untolerated(tolerations: Iterable[Toleration], taint: Taint) -> str:
+    """Return that a pod does not tolerate ``taint``, and why its tolerations of that key do not count."""
+    near = [each.unsupported for each in tolerations if each.unsupported and each.key == taint.key]
+    return f"does not tolerate {taint}" + "".join(f" ({why})" for why in near)
+
+
 def read_tolerations(value: Value) -> tuple[Toleration, ...]:
     """Read a list of tolerations, in its order. Raises ManifestError for what the API server rejects."""
     return tuple(_toleration_from(element) for element in value.items())

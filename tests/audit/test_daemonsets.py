@@ -41,11 +41,9 @@ EVERYTHING = {"operator": "Exists"}
             [f"does not tolerate {ARM_TAINT}"],
             id="a taint",
         ),
-        pytest.param({"tolerations": [TOLERATION]}, profile(ARM, ARM_TAINT), DaemonSetOutcome.RUNS, [], id="tolerated"),
         pytest.param(
             {"tolerations": [EVERYTHING]}, profile(ARM, ARM_TAINT), DaemonSetOutcome.RUNS, [], id="all tolerated"
         ),
-        pytest.param({}, profile(ARM, "arch=arm64:PreferNoSchedule"), DaemonSetOutcome.RUNS, [], id="a preference"),
         pytest.param(
             {},
             profile(ARM, "node.kubernetes.io/unschedulable:NoSchedule", "node.kubernetes.io/not-ready:NoExecute"),
@@ -80,31 +78,6 @@ EVERYTHING = {"operator": "Exists"}
             id="tolerated, and not by its affinity",
         ),
         pytest.param(
-            {"affinity": AMD_TERM, "nodeSelector": {ARCH: "amd64"}},
-            profile(ARM, ARM_TAINT),
-            DaemonSetOutcome.KEPT_OFF,
-            [
-                f"does not tolerate {ARM_TAINT}",
-                f"nodeSelector requires {ARCH}=amd64",
-                f"affinity term 1 requires {ARCH}=amd64",
-            ],
-            id="all three",
-        ),
-        pytest.param(
-            {"affinity": required([expression(ARCH, "NotIn", "arm64")])},
-            profile(),
-            DaemonSetOutcome.KEPT_OFF,
-            [f"affinity term 1 requires {ARCH}!=arm64"],
-            id="not arm64",
-        ),
-        pytest.param(
-            {"affinity": required([expression(ARCH, "In", "amd64")], [expression("disk", "In", "ssd")])},
-            profile(),
-            DaemonSetOutcome.KEPT_OFF,
-            [f"affinity term 1 requires {ARCH}=amd64", "affinity term 2 requires disk=ssd"],
-            id="no term of two",
-        ),
-        pytest.param(
             {"affinity": required([expression(ARCH, "In", "amd64"), expression("disk", "In", "ssd")])},
             profile(),
             DaemonSetOutcome.EXCLUDED,
@@ -119,25 +92,11 @@ EVERYTHING = {"operator": "Exists"}
             id="another label",
         ),
         pytest.param(
-            {"nodeSelector": {"gpu": "true", ARCH: "amd64"}},
-            profile(ARM, labels={"gpu": "true"}),
-            DaemonSetOutcome.KEPT_OFF,
-            [f"nodeSelector requires {ARCH}=amd64"],
-            id="another label, which is there",
-        ),
-        pytest.param(
             {},
             profile(ARM, "dedicated=db:NoSchedule"),
             DaemonSetOutcome.EXCLUDED,
             ["does not tolerate dedicated=db:NoSchedule"],
             id="another taint",
-        ),
-        pytest.param(
-            {},
-            profile(ARM, ARM_TAINT, "dedicated=db:NoSchedule"),
-            DaemonSetOutcome.EXCLUDED,
-            [f"does not tolerate {ARM_TAINT}", "does not tolerate dedicated=db:NoSchedule"],
-            id="both taints",
         ),
         pytest.param(
             {"affinity": required([])},
@@ -169,16 +128,6 @@ EVERYTHING = {"operator": "Exists"}
                 "affinity term 2 requires a label disk",
             ],
             id="a term that nobody knows of yet",
-        ),
-        pytest.param(
-            {"nodeSelector": {"topology.kubernetes.io/zone": "a", ARCH: "amd64"}},
-            profile(unknown=["topology.kubernetes.io/zone"]),
-            DaemonSetOutcome.KEPT_OFF,
-            [
-                f"nodeSelector requires {ARCH}=amd64",
-                "nodeSelector requires topology.kubernetes.io/zone=a, which is unknown until its nodes exist",
-            ],
-            id="an unknown label beside the architecture",
         ),
     ],
 )

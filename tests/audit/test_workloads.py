@@ -14,6 +14,8 @@ from multiarch.observed.newest_tags import find_newest_tags
 from multiarch.registry.reference import parse_reference
 from tests.images.asking import asked
 from tests.images.shapes import Repository
+from tests.observed import test_workloads as written
+from tests.observed.test_workloads import spec
 
 Manifest = dict[str, Any]
 LIVE = Source("cluster here")
@@ -41,16 +43,9 @@ def amd64(repository: Repository) -> str:
     return f"{repository.server.host}/{repository.name}:1.0"
 
 
-def spec(*images: str, **more: Any) -> Manifest:
-    return {"containers": [{"name": f"c{number}", "image": image} for number, image in enumerate(images)], **more}
-
-
-def of(kind: str, name: str, *, owner: tuple[str, str] | None = None, namespace: str = "shop", **more: Any) -> Manifest:
-    metadata: Manifest = {"name": name, "namespace": namespace}
-    if owner:
-        metadata["ownerReferences"] = [{"kind": owner[0], "name": owner[1], "controller": True}]
+def of(kind: str, name: str, **more: Any) -> Manifest:
     group = {"Pod": "v1", "Job": "batch/v1", "CronJob": "batch/v1", "Rollout": "example.com/v1"}.get(kind, "apps/v1")
-    return {"apiVersion": group, "kind": kind, "metadata": metadata, **more}
+    return {"apiVersion": group, **written.of(kind, name, **more)}
 
 
 def deployment(name: str, pod_spec: Manifest, replicas: int = 1, **more: Any) -> Manifest:

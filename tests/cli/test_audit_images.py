@@ -197,14 +197,3 @@ def test_wrong_usage_is_one_line_and_code_2(run: type_of_run, arguments: tuple[s
     assert (ran.code, ran.out) == (2, "")
     assert says in ran.err
     assert ran.err.count("\n") == 1
-
-
-def test_warm_answers_come_from_the_cache_on_disk(run: type_of_run, repository: Repository, tmp_path: Path) -> None:
-    made = repository.image("linux/arm64", tag="moved")
-    file = tmp_path / "images.txt"
-    file.write_text(f"{repository.server.host}/{repository.name}:moved\n")
-    command = ("audit", "images", "--images", str(file), "-o", "json")
-    first = verdicts(run(*command))
-    repository.server.delete(repository.name, made.digest)
-    assert verdicts(run(*command)) == first == {"moved": {"amd64": "unsupported", "arm64": "supported"}}
-    assert verdicts(run(*command, "--no-cache")) == {"moved": {"amd64": "unknown", "arm64": "unknown"}}

@@ -18,7 +18,7 @@ from multiarch.stack.eks_cluster import EksCluster
 from multiarch.stack.origin import Origin
 from multiarch.stack.plan import make_plan
 from tests.stack.test_existing_cluster import A, B, on_cluster
-from tests.stack.words import TODAY, plan, stack
+from tests.stack.words import AUTO_MODE, EXISTING_CLUSTER, TODAY, plan, stack
 
 THERE = EksCluster(
     name="shop",
@@ -83,6 +83,16 @@ def test_an_obstacle_is_told_with_its_key_and_the_way_out(
 def test_doctor_fails_where_not_even_the_node_gets_an_address(subnets: dict[str, Any], state: CheckState) -> None:
     (row,) = judge_problems("cluster", "", find_obstacles(plan(on_cluster()), Origin(), JoinedCluster(THERE, subnets)))
     assert row.state is state
+
+
+@pytest.mark.parametrize(("auto_mode", "rules"), [(True, []), (False, [("cluster-differs", "autoscaling.use")])])
+def test_a_cluster_without_auto_mode_is_an_obstacle(auto_mode: bool, rules: list[tuple[str, str]]) -> None:  # noqa: FBT001
+    made = plan({**AUTO_MODE, **EXISTING_CLUSTER})
+    zones = EXISTING_CLUSTER["cluster"]["subnets"]
+    rows = {ids[0]: {"VpcId": "vpc-1", "AvailabilityZone": zone} for zone, ids in zones.items()}
+    there = replace(THERE, authentication_mode="API", auto_mode=auto_mode)
+    found = find_obstacles(made, Origin(), JoinedCluster(there, rows))
+    assert [(each.rule, each.key) for each in found] == rules
 
 
 def test_security_groups_are_in_the_clusters_vpc() -> None:

@@ -12,7 +12,7 @@ from multiarch.images.entry_point import (
     follow_entry_point,
     read_start_command,
 )
-from multiarch.images.file_tree import LINKS, FileTree, Lookup, LowerLayerNeededError
+from multiarch.images.file_tree import LINKS, FileTree, LowerLayerNeededError
 from multiarch.images.layers import PlainNode, Program
 from tests.images.archives import File, Folder, HardLink, Part, Symlink, layer
 
@@ -94,28 +94,6 @@ def test_a_command_with_a_slash_is_relative_to_the_working_directory() -> None:
 
 def start(*command: str, folder: str = "/", search: str = "/usr/bin:/bin") -> StartCommand:
     return StartCommand(command, folder, search)
-
-
-def test_a_script_leads_to_its_interpreter_and_through_env_to_the_command() -> None:
-    made = tree(
-        [
-            File("app/start", b"#!/usr/bin/env -S node --flag\n"),
-            File("usr/bin/env", ELF),
-            File("bin/node", b"#!/bin/wrapper\n"),
-            File("bin/wrapper", ELF),
-        ]
-    )
-    assert [step.path for step in follow_entry_point(made, start("/app/start"))] == [
-        "/app/start",
-        "/usr/bin/env",
-        "/bin/node",
-        "/bin/wrapper",
-    ]
-
-
-def test_an_interpreter_that_is_not_there_is_said() -> None:
-    made = tree([File("start", b"#!/bin/bash\n")])
-    assert follow_entry_point(made, start("/start"))[-1] == Lookup("/bin", None, "/bin not found")
 
 
 def test_scripts_that_interpret_themselves_end() -> None:

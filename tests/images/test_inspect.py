@@ -13,9 +13,8 @@ from multiarch.images.model import EntryKind, ImageKind, Verdict
 from multiarch.registry.errors import RegistryError, RegistryReason
 from multiarch.registry.model import OCI_INDEX, OCI_MANIFEST, SCHEMA1_SIGNED, Descriptor, Manifest
 from tests.images.asking import inspected, judged
-from tests.images.held import Held
+from tests.images.held import REFERENCE, Held
 from tests.images.shapes import EMPTY, OCI_CONFIG, UNKNOWN, Repository, described, platform
-from tests.images.test_verdict import REFERENCE, Rejecting
 
 AMD64, ARM64 = Architecture
 SUPPORTED, UNSUPPORTED = Verdict.SUPPORTED, Verdict.UNSUPPORTED
@@ -129,7 +128,7 @@ def test_a_config_that_is_not_json_is_malformed(repository: Repository) -> None:
 def read(media_type: str, content: object) -> tuple[ImageKind, str]:
     """What a manifest is that no registry would take, or that the real one rejects."""
     manifest = Manifest(media_type, "sha256:1", json.dumps(content).encode())
-    got = asyncio.run(inspect_manifest(Rejecting(), REFERENCE, manifest))
+    got = asyncio.run(inspect_manifest(Held(), REFERENCE, manifest))
     return got.kind, got.note
 
 
@@ -154,6 +153,6 @@ def test_an_index_that_is_an_image_too_is_rejected_as_runtimes_do() -> None:
 )
 def test_an_entry_that_is_not_a_descriptor_is_said(row: object) -> None:
     manifest = Manifest(OCI_INDEX, "sha256:1", json.dumps({"manifests": [row]}).encode())
-    (entry,) = asyncio.run(inspect_manifest(Rejecting(), REFERENCE, manifest)).entries
+    (entry,) = asyncio.run(inspect_manifest(Held(), REFERENCE, manifest)).entries
     assert entry.kind is EntryKind.UNREADABLE
     assert entry.note.startswith("entry 1 of the index has no valid mediaType")

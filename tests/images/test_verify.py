@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from typing import Any
 
 import pytest
@@ -16,11 +15,6 @@ from tests.images.asking import asked, reference, verified
 from tests.images.binaries import program
 from tests.images.shapes import OCI_LAYER, Repository, described, platform
 from tests.registry.server import digest_of
-
-if sys.version_info >= (3, 14):
-    pass
-else:
-    pass
 
 START = {"Entrypoint": ["/app/server"]}
 
@@ -115,7 +109,7 @@ def test_a_script_is_followed_to_the_binary_of_its_interpreter(repository: Repos
         File("usr/bin/python3.13", program("linux/amd64")),
         Symlink("usr/bin/python3", "python3.13"),
     )
-    script = packed(File("usr/local/bin/start", b"#!/usr/bin/env python3\n"))
+    script = packed(File("usr/local/bin/start", b"#!/usr/bin/env -S python3 -u\n"))
     pushed(repository, "linux/arm64", base, script, Cmd=["start"], Env=["PATH=/usr/local/bin:/bin"])
     assert reasons(verified(repository, "linux/arm64"))["entry point"] == (
         "unsupported",

@@ -69,15 +69,6 @@ def test_two_spellings_of_an_image_are_two_rows_and_one_look_up(repository: Repo
     assert steps == [(1, 1)]
 
 
-def test_progress_counts_up_to_the_number_of_images(repository: Repository) -> None:
-    for number in range(5):
-        repository.image("linux/arm64", tag=f"v{number}")
-    root = f"{repository.server.host}/{repository.name}"
-    steps: list[tuple[int, int]] = []
-    audited([use(f"{root}:v{number}") for number in range(5)], steps)
-    assert steps == [(number, 5) for number in range(1, 6)]
-
-
 def test_nothing_in_use_is_an_empty_audit() -> None:
     assert audited([]).rows == ()
 

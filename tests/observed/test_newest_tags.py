@@ -1,7 +1,5 @@
 from __future__ import annotations
 
-import random
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -108,19 +106,6 @@ def test_versions_have_their_shape(tag: str, shape: str) -> None:
 )
 def test_words_and_commits_are_not_versions(tag: str) -> None:
     assert parse_version(tag) is None
-
-
-@given(st.lists(st.tuples(st.integers(0, 400), st.integers(0, 400)), min_size=1, unique=True), st.randoms())
-def test_the_order_of_versions_is_that_of_their_numbers(
-    numbers: list[tuple[int, int]], shuffled: random.Random
-) -> None:
-    version = parse_version("v0.0-x")
-    assert version is not None
-    tags = [f"v{first}.{second}-x" for first, second in numbers]
-    shuffled.shuffle(tags)
-    assert sort_same_format(version, tags) == [
-        f"v{first}.{second}-x" for first, second in sorted(numbers, reverse=True)
-    ]
 
 
 @given(st.text(alphabet="abcdefv0123456789._-", max_size=40))

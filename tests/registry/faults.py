@@ -51,14 +51,13 @@ class Asked:
 class Proxy:
     """A running proxy. ``fault`` happens to the next ``times`` answers about manifests, blobs and tags.
 
-    ``retry_after`` goes with 429. Without ``says_digest`` it omits Docker-Content-Digest.
+    ``retry_after`` goes with 429.
     """
 
     upstream: Server
     fault: Fault | None = None
     times: int = 1_000_000
     retry_after: str = "1"
-    says_digest: bool = True
     asked: list[Asked] = field(default_factory=list)
     host: str = ""
     most_at_once: int = 0
@@ -185,9 +184,8 @@ class _Handler(BaseHTTPRequestHandler):
         if fault is Fault.OVERSIZED:
             length = str(10**12)
         self.send_response(answer.status)
-        omitted = _OWN_HEADERS if self.proxy.says_digest else _OWN_HEADERS | {"docker-content-digest"}
         for name, value in answer.headers.items():
-            if name.lower() not in omitted:
+            if name.lower() not in _OWN_HEADERS:
                 self.send_header(name, value)
         if fault is Fault.COMPRESSED:
             self.send_header("Content-Encoding", "gzip")

@@ -7,7 +7,6 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequenc
 from contextlib import asynccontextmanager
 from typing import TypeVar
 
-from multiarch.registry.cache import Cache
 from multiarch.registry.client import RegistryClient
 from multiarch.registry.credentials.model import Credential, Credentials
 from multiarch.registry.model import OCI_MANIFEST, Descriptor
@@ -58,11 +57,10 @@ def push_all(registry: Server, repository: str, notes: Mapping[str, str]) -> lis
 async def client(
     settings: RegistrySettings = QUICK,
     credentials: Credentials | Sequence[Credentials] = (),
-    cache: Cache | None = None,
 ) -> AsyncIterator[RegistryClient]:
     """A client that knows nothing unless it is given."""
     sources = credentials if isinstance(credentials, Sequence) else (credentials,)
-    async with RegistryClient(settings, sources, cache) as opened:
+    async with RegistryClient(settings, sources) as opened:
         yield opened
 
 

@@ -128,24 +128,6 @@ def test_one_token_serves_a_repository_and_many_ask_for_it_once(guarded: Server)
     assert guarded.tokens.requests == ["GET repository:team/shared:pull by reader"]
 
 
-def test_every_repository_has_a_token_of_its_own(guarded: Server) -> None:
-    push(guarded, "team/one")
-    push(guarded, "team/two")
-    assert guarded.tokens is not None
-    guarded.tokens.requests.clear()
-
-    async def read() -> None:
-        async with client(credentials=Known(READER)) as opened:
-            for name in ("team/one", "team/two", "team/one"):
-                await opened.manifest(guarded.reference(name, "1.0"))
-
-    asyncio.run(read())
-    assert guarded.tokens.requests == [
-        "GET repository:team/one:pull by reader",
-        "GET repository:team/two:pull by reader",
-    ]
-
-
 def test_a_token_is_replaced_when_it_expires() -> None:
     async def read(registry: Server) -> None:
         async with client(credentials=Known(READER)) as opened:

@@ -137,15 +137,6 @@ def test_a_helper_that_fails_is_said_in_one_line(helper: Path, name: str, image:
     assert "\n" not in str(caught.value)
 
 
-def test_a_helper_that_hangs_is_ended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    script = tmp_path / "docker-credential-hangs"
-    script.write_text("#!/bin/sh\nexec sleep 60\n")
-    script.chmod(0o755)
-    monkeypatch.setattr("multiarch.registry.credentials.helpers.TIMEOUT", 0.3)
-    with pytest.raises(RegistryError, match="docker-credential-hangs did not finish within 0 s"):
-        users(config({"credsStore": "hangs"}, with_helper(tmp_path)), "any.io/app")
-
-
 @pytest.mark.parametrize("end", ["wait", "exit 0"])
 def test_what_a_helper_that_hangs_has_started_is_ended_too(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, end: str

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from contextlib import suppress
 
 import pytest
@@ -28,9 +27,3 @@ def test_bytes_that_are_not_utf_8_count_as_replaced() -> None:
 def test_any_bytes_and_any_string_are_json_or_a_value_error(content: bytes | str) -> None:
     with suppress(ValueError):
         decode_json(content)
-
-
-@given(st.recursive(st.none() | st.booleans() | st.text() | st.integers(), st.lists))
-def test_other_json_is_read_as_usual(value: object) -> None:
-    assert decode_json(json.dumps(value)) == value
-    assert decode_json(json.dumps(value).encode()) == value

@@ -199,8 +199,3 @@ def test_an_entry_that_is_not_a_registry_is_an_error(entry: str) -> None:
 def test_a_network_that_is_none_is_an_error(network: str) -> None:
     with pytest.raises(MultiarchError, match="is not a network"):
         EgressPolicy.of([], [network])
-
-
-def test_many_stars_take_no_long_time() -> None:
-    policy = EgressPolicy.of(["*a" * 20 + "*b"], [])
-    assert policy.registry_rejection("a" * 253) is not None

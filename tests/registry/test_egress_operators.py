@@ -169,25 +169,6 @@ def test_a_dns_server_that_does_not_answer_keeps_no_others_back(monkeypatch: pyt
     assert took < 1.0
 
 
-def test_a_name_that_no_dns_server_may_hold_is_not_resolved(monkeypatch: pytest.MonkeyPatch) -> None:
-    def real(host: str, *_: object, **__: object) -> list[object]:
-        host.encode("idna")
-        raise OSError("not requested")
-
-    monkeypatch.setattr("socket.getaddrinfo", real)
-    image = f"{'a' * 63}.{'b' * 63}..example/x"
-    with pytest.raises(Exception, match="invalid registry host"):
-        parse_reference(image)
-
-    async def scenario() -> object:
-        async with client(bounded()) as opened:
-            with pytest.raises(RegistryError) as caught:
-                await opened.manifest(Reference("a..example", "x", "1", None))
-            return caught.value.reason
-
-    assert asyncio.run(scenario()) is RegistryReason.UNREACHABLE
-
-
 # Proxies
 
 

@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from multiarch.errors import OutsideError
 from multiarch.registry.authentication import Challenge, choose_challenge, parse_challenges
 from multiarch.registry.checks import BlobCheck
 from multiarch.registry.credentials.model import Credential
 from multiarch.registry.errors import RegistryError, RegistryReason, format_line
-from multiarch.registry.model import Descriptor, compute_digest, read_object
-from multiarch.registry.operation import Deadline, ReadOperation, share_deadline
-from multiarch.registry.reference import parse_reference
+from multiarch.registry.model import Descriptor, compute_digest
+from multiarch.registry.operation import Deadline, ReadOperation
 
 
 @pytest.mark.parametrize(
@@ -40,12 +37,6 @@ def test_challenges_are_read(headers: list[str], found: list[tuple[str, dict[str
     assert [(each.scheme, each.parameters) for each in parse_challenges(headers)] == found
 
 
-@given(st.lists(st.text(max_size=200), max_size=3))
-def test_any_header_is_read_without_an_error(headers: list[str]) -> None:
-    for challenge in parse_challenges(headers):
-        assert challenge.scheme == challenge.scheme.lower()
-
-
 def test_bearer_counts_before_basic_if_it_says_where() -> None:
     bearer, basic = Challenge("bearer", {"realm": "https://auth.io"}), Challenge("basic")
     assert choose_challenge([basic, bearer]) == bearer
@@ -69,29 +60,6 @@ def test_a_blob_is_checked_in_chunks(algorithm: str) -> None:
     other.add(b"CONTENT")
     with pytest.raises(RegistryError, match=f"wrong digest: .*{compute_digest(b'CONTENT', f'{algorithm}:')}"):
         other.finish()
-
-
-def test_operations_share_a_deadline_and_their_requests_for_one_image_alone() -> None:
-    reference = parse_reference("quay.io/app:1")
-    with share_deadline():
-        first, second = ReadOperation.start(reference, 1.0), ReadOperation.start(reference, 100.0)
-        assert second.deadline.left <= 1.0
-        assert first.image is second.image
-        with share_deadline():
-            assert ReadOperation.start(reference, 100.0).deadline.left > 1.0
-    assert ReadOperation.start(reference, 100.0).deadline.left > 1.0
-
-
-@pytest.mark.parametrize(
-    "content",
-    [b"", b"[]", b"nothing", b"\xff", b'{"a":' * 100_000, b'{"a": NaN}'],
-)
-def test_a_manifest_that_is_not_a_json_object_is_malformed(content: bytes) -> None:
-    with pytest.raises(RegistryError) as caught:
-        read_object(content, parse_reference("quay.io/app:1"))
-    assert caught.value.reason is RegistryReason.MALFORMED
-    assert (caught.value.registry, caught.value.reference) == ("quay.io", "quay.io/app:1")
-    assert "\n" not in str(caught.value)
 
 
 def test_an_error_is_one_line_with_a_hint() -> None:

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import subprocess
-from itertools import pairwise
 from pathlib import Path
 
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from multiarch.registry.reference import InvalidReferenceError, Reference, check_digest, parse_reference
@@ -92,20 +91,6 @@ def test_regctl_reads_the_good_ones_the_same() -> None:
         assert regctl(text).stdout.strip() == canonical, text
 
 
-@pytest.mark.tools
-def test_regctl_rejects_the_bad_ones_too() -> None:
-    # It takes any digest, IDs, repositories and hosts of any length, and ports that there are not.
-    lenient: tuple[str, ...] = (
-        "64 hexadecimal digits are",
-        "unknown digest algorithm md5",
-        "lower case",
-        "401 characters",
-    )
-    lenient += ("above 65535",)
-    taken = [fault for text, fault in BAD if regctl(text).returncode == 0]
-    assert [fault for fault in taken if not any(words in fault for words in lenient)] == []
-
-
 NAMES = st.from_regex(r"[a-z0-9]([a-z0-9-]{0,5}[a-z0-9])?(\.[a-z]{2,4}){1,2}", fullmatch=True)
 HOSTS = st.builds("{}{}".format, NAMES, st.just("") | st.integers(0, 65535).map(":{}".format))
 PARTS = st.from_regex(r"[a-z0-9]{1,5}(([._]|__|-{1,3})[a-z0-9]{1,5}){0,2}", fullmatch=True)
@@ -136,13 +121,6 @@ def test_any_text_is_a_reference_or_a_fault_in_one_line(text: str) -> None:
     else:
         assert parse_reference(str(reference)) == reference
         assert reference.tag or reference.digest
-
-
-@settings(max_examples=30)
-@given(st.lists(REFERENCES, max_size=4))
-def test_references_sort_whether_or_not_they_have_a_digest(references: list[Reference]) -> None:
-    ordered = sorted(references)
-    assert all(not later < earlier for earlier, later in pairwise(ordered))
 
 
 def test_at_names_a_manifest_of_the_same_repository() -> None:

@@ -46,7 +46,6 @@ class TokenServer:
     signer: Pair
     account: Account = field(default_factory=Account)
     expires_in: int = 300
-    says_expiry: bool = True
     url: str = ""
     requests: list[str] = field(default_factory=list)
 
@@ -131,8 +130,7 @@ def _handler(tokens: TokenServer) -> type[BaseHTTPRequestHandler]:
             self.hand_out("access_token", scopes, tokens.account.user)
 
         def hand_out(self, key: str, scopes: list[str], user: str | None) -> None:
-            expiry = {"expires_in": tokens.expires_in} if tokens.says_expiry else {}
-            self.answer(200, {key: tokens.issue(scopes, user=user), **expiry})
+            self.answer(200, {key: tokens.issue(scopes, user=user), "expires_in": tokens.expires_in})
 
         def answer(self, status: int, value: dict[str, object]) -> None:
             body = json.dumps(value).encode()

@@ -9,8 +9,6 @@ from decimal import Decimal
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from multiarch.observed.resources.paths import UNKNOWN
 from multiarch.prices.model import PriceList, RegionPrices, UnknownPrice
@@ -325,36 +323,6 @@ def test_without_a_preview_nat_gateways_count_as_they_do_with_one() -> None:
     ]
     assert found.basis[0] == "NAT gateways: 1 without traffic → 3 without traffic"
     assert cost.compare_costs(plans_only(spread, single)).total == Decimal("-77.38")
-
-
-TYPES = st.sampled_from(sorted(PRICES.on_demand))
-SIDE = st.builds(
-    lambda type_, low, more: {
-        **BASE,
-        "instanceTypes": [type_],
-        "scalingConfig": {"minSize": low, "desiredSize": low, "maxSize": low + more},
-    },
-    TYPES,
-    st.integers(0, 50),
-    st.integers(0, 50),
-)
-
-
-@given(st.lists(st.tuples(SIDE, SIDE), min_size=1, max_size=5))
-def test_rows_sum_up_to_the_prices_of_all_nodes(pairs: list[tuple[dict[str, Any], dict[str, Any]]]) -> None:
-    steps = [
-        made(GROUP, f"g{number}", old, new, operation=Operation.REPLACE) for number, (old, new) in enumerate(pairs)
-    ]
-    found = difference(*steps)
-
-    def monthly(side: Mapping[str, Any]) -> Decimal:
-        return int(side["scalingConfig"]["desiredSize"]) * PRICES.on_demand[side["instanceTypes"][0]] * 730
-
-    total = sum((monthly(new) - monthly(old) for old, new in pairs), Decimal(0))
-    assert (found.total or Decimal(0)) == total
-    assert found.complete
-    back = [made(GROUP, f"g{number}", new, old, operation=Operation.REPLACE) for number, (old, new) in enumerate(pairs)]
-    assert (difference(*back).total or Decimal(0)) == -total
 
 
 def test_a_second_cluster_of_the_same_price_is_not_taken_for_the_first() -> None:

@@ -9,12 +9,9 @@ from datetime import date
 from pathlib import Path
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from multiarch.cli.review.markdown import render_markdown
 from multiarch.errors import Problem
-from multiarch.observed.resources.paths import UNKNOWN
 from multiarch.review import cost, digest
 from multiarch.review.digest import ReviewDigest, Topic, build_digest
 from multiarch.review.model import Operation, Preview, StackChange, StackVersion
@@ -203,35 +200,6 @@ def test_costs_that_fail_are_a_finding_too(monkeypatch: pytest.MonkeyPatch) -> N
     found = reviewed(preview_text(step("delete", QUEUE, "q", {"name": "q"})))
     assert rules(found) == ["delete-stateful", "unreadable-value"]
     assert found.stacks[0].cost.rows == ()
-
-
-ODD = st.recursive(
-    st.sampled_from([None, True, 0, -1, 1.5, "", "x", "{}", "[1]", "[secret]", UNKNOWN, '{"Statement": [1]}']),
-    lambda inner: st.lists(inner, max_size=2) | st.dictionaries(st.sampled_from(["name", "key", "values"]), inner),
-    max_leaves=4,
-)
-PROPERTIES = {
-    "aws:eks/nodeGroup:NodeGroup": ["scalingConfig", "instanceTypes", "taints", "labels", "updateConfig", "version"],
-    "aws:autoscaling/group:Group": ["mixedInstancesPolicy", "tags", "desiredCapacity", "maxSize"],
-    "aws:iam/role:Role": ["assumeRolePolicy", "inlinePolicies", "managedPolicyArns"],
-    "aws:iam/rolePolicy:RolePolicy": ["policy", "role"],
-    "aws:ec2/securityGroup:SecurityGroup": ["ingress", "egress"],
-    "aws:eks/cluster:Cluster": ["version", "vpcConfig", "encryptionConfig", "name"],
-    "kubernetes:karpenter.sh/v1:NodePool": ["spec", "metadata"],
-    "kubernetes:apps/v1:StatefulSet": ["spec", "metadata"],
-    "kubernetes:helm.sh/v3:Release": ["values", "chart", "version"],
-    "kubernetes:rbac.authorization.k8s.io/v1:ClusterRole": ["rules", "metadata"],
-}
-
-
-@given(st.data())
-def test_no_value_of_a_preview_ends_in_a_traceback(data: st.DataObject) -> None:
-    token = data.draw(st.sampled_from(sorted(PROPERTIES)))
-    old, new = ({key: data.draw(ODD) for key in PROPERTIES[token]} for _ in range(2))
-    op = data.draw(st.sampled_from(["create", "update", "replace", "delete"]))
-    kinds = dict.fromkeys(PROPERTIES[token], "update-replace" if op == "replace" else "update")
-    made = step(op, token, "it", None if op == "create" else old, None if op == "delete" else new, kinds)
-    assert reviewed(preview_text(made)).stacks
 
 
 def test_every_rule_says_what_it_finds_and_what_to_check() -> None:

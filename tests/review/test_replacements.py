@@ -158,21 +158,6 @@ def test_other_values_are_shown(path: str, text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "token",
-    [
-        "kubernetes:core/v1:Service",
-        "kubernetes:networking.k8s.io/v1:Ingress",
-        "aws:elb/loadBalancer:LoadBalancer",
-        "aws:ec2/internetGateway:InternetGateway",
-        "aws:ec2/routeTable:RouteTable",
-    ],
-)
-def test_what_carries_the_traffic_of_pods_is_not_deleted_quietly(token: str) -> None:
-    (finding,) = found(digest(step("delete", token, "it", {})))
-    assert (finding.rule.name, finding.level) == ("delete-running", Risk.HIGH)
-
-
-@pytest.mark.parametrize(
     ("type_", "rule"),
     [
         ("aws:rds/clusterSnapshot:ClusterSnapshot", "delete-stateful"),
@@ -182,6 +167,10 @@ def test_what_carries_the_traffic_of_pods_is_not_deleted_quietly(token: str) -> 
         ("aws:elasticache/serverlessCache:ServerlessCache", "delete-stateful"),
         ("kubernetes:core/v1:Secret", "delete-stateful"),
         ("aws:route53/record:Record", "delete-running"),
+        ("kubernetes:core/v1:Service", "delete-running"),
+        ("kubernetes:networking.k8s.io/v1:Ingress", "delete-running"),
+        ("aws:elb/loadBalancer:LoadBalancer", "delete-running"),
+        ("aws:ec2/routeTable:RouteTable", "delete-running"),
         ("aws:iam/openIdConnectProvider:OpenIdConnectProvider", "delete-running"),
         ("aws:glue/catalogDatabase:CatalogDatabase", "not-judged"),
         ("cloudflare:index/record:Record", "not-judged"),

@@ -154,12 +154,6 @@ def test_throttling_without_an_end_is_one_error(aws: Wired, operation: str) -> N
         ask(aws, name)
 
 
-def test_passing_failures_of_the_service_are_repeated(aws: Wired) -> None:
-    (name,) = aws.register(1)
-    aws.ssm.faults = Faults(fail={"SendCommand": 1, "ListCommandInvocations": 2})
-    assert ask(aws, name)[name].status is AnswerStatus.DONE
-
-
 def test_invocations_may_appear_after_the_command(aws: Wired) -> None:
     names = aws.register(3, Target(output="x" * 3_000))
     aws.ssm.faults = Faults(appear_after=0.3)

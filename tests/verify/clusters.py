@@ -5,7 +5,6 @@ The nodes do not run: what they say to SSM, and their Nodes, are made up.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -13,6 +12,7 @@ from typing import Any
 
 from sandbox.aws.remote import Remote
 from sandbox.aws.ssm_commands import Target
+from tests.kubernetes import kubeconfigs
 from tests.kubernetes.api_server import Answer, Request, serving
 from tests.sandbox.served import REGION, Served
 from tests.verify.on_node.reports import AMD64, ARM64, content, packed
@@ -136,15 +136,7 @@ def api_server(nodes: list[dict[str, Any]], kubeconfig: Path) -> Iterator[None]:
         return 200, {"kind": "NodeList", "metadata": more, "items": nodes[start : start + size]}, {}
 
     with serving(answer) as server:
-        config = {
-            "apiVersion": "v1",
-            "kind": "Config",
-            "clusters": [{"name": "here", "cluster": {"server": server.url}}],
-            "users": [{"name": "me", "user": {}}],
-            "contexts": [{"name": "here", "context": {"cluster": "here", "user": "me"}}],
-            "current-context": "here",
-        }
-        kubeconfig.write_text(json.dumps(config), encoding="utf-8")
+        kubeconfigs.write(kubeconfig, server.url)
         yield
 
 

@@ -10,12 +10,12 @@ from typing import Any
 import pytest
 
 from multiarch.facts.admission import AdmissionMode
-from multiarch.schema.webhook import Limits, RegistriesConfiguration, WebhookConfiguration
+from multiarch.schema.webhook import RegistriesConfiguration, WebhookConfiguration
 from multiarch.webhook.decision import Decider
 from multiarch.webhook.handler import INVALID, Handler
 from multiarch.webhook.model import Answer, Decision, DecisionOutcome, DecisionReason, PodImage, PullSecretNames
 from multiarch.webhook.pod import AdmittedPod
-from multiarch.webhook.review import FailureReason, ReviewError
+from multiarch.webhook.review import FailureReason
 from tests.webhook.stand_ins import (
     AMD64_ONLY,
     BOTH,
@@ -112,20 +112,6 @@ def test_a_moved_tag_changes_the_decision_about_a_pod_that_is_remembered() -> No
     assert patch_in(rig.now(body))
 
 
-def test_modes_are_remembered_apart() -> None:
-    rig = Rig()
-    body = review_of(pod("a"))
-    assert [
-        len(patch_in(rig.now(body, mode)))
-        for mode in (AdmissionMode.TOLERATE, AdmissionMode.PREFER, AdmissionMode.OBSERVE, None)
-    ] == [
-        1,
-        2,
-        0,
-        1,
-    ]
-
-
 def test_the_deadline_is_kept_and_the_pod_allowed_as_it_is() -> None:
     rig = Rig(StandInImages(seconds=30), deadlineSeconds=0.1)
     began = time.perf_counter()
@@ -189,13 +175,6 @@ def test_pull_secrets_are_handed_over_where_they_may_be_read() -> None:
     assert rig.images.secrets == [PullSecretNames("shop", ("two", "one"))]
     rig.now(review_of(pod("a", imagePullSecrets=secrets), namespace="elsewhere"))
     assert rig.images.secrets[1] == PullSecretNames("", ())
-
-
-def test_a_body_over_the_limit_is_rejected_and_counted() -> None:
-    rig = Rig(limits=Limits(bodyKib=16))
-    with pytest.raises(ReviewError, match="more than 16384 bytes"):
-        rig.now(review_of(pod("a" * 20_000)))
-    assert rig.observer.failures[0][0] == FailureReason.TOO_LARGE
 
 
 def test_remembered_pods_take_bounded_memory() -> None:

@@ -51,18 +51,6 @@ def test_series_for_alerts_are_there_from_the_start() -> None:
         assert found[name] == 0, name
 
 
-def test_look_ups_are_shown_as_they_are_counted() -> None:
-    metrics = Metrics()
-    metrics.registry_errors.labels("rate-limited").inc()
-    metrics.watch_look_ups(lambda: 7.0, lambda: 1.0, 10, 512)
-    found = samples(metrics)
-    assert found['multiarch_webhook_registry_errors_total{reason="rate-limited"}'] == 1
-    assert found["multiarch_webhook_lookups_in_progress"] == 1
-    assert found["multiarch_webhook_image_cache_entries"] == 7
-    assert found["multiarch_webhook_image_cache_size_bytes"] == 3584
-    assert found["multiarch_webhook_image_cache_limit_bytes"] == 5120
-
-
 def test_the_format_is_what_prometheus_asks_for_and_the_process_is_in_it() -> None:
     metrics = Metrics()
     text, content_type = metrics.text("application/openmetrics-text;version=1.0.0,text/plain;version=0.0.4;q=0.5")

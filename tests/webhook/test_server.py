@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import ssl
 import time
 from collections.abc import AsyncIterator
@@ -26,15 +25,6 @@ def test_each_mode_has_its_path_and_a_query_is_ignored(tmp_path: Path, mode: Adm
         async with serving(tmp_path) as it:
             path = "/mutate" if mode is None else f"/mutate/{mode}"
             assert await it.review(b"abc", f"{path}?timeout=3s") == (200, f"{mode or ''}, 3 bytes")
-
-    run(work)
-
-
-def test_what_is_not_a_review_gets_one_line_of_json(tmp_path: Path) -> None:
-    async def work() -> None:
-        async with serving(tmp_path) as it:
-            status, text = await it.review(b"wrong")
-            assert (status, json.loads(text), text.count("\n")) == (400, {"error": "Not JSON."}, 1)
 
     run(work)
 
@@ -107,33 +97,6 @@ def test_a_body_over_the_limit_is_rejected_and_one_at_the_limit_is_not(tmp_path:
     run(work)
 
 
-@pytest.mark.parametrize(
-    ("data", "status"),
-    [
-        (b"POST /mutate HTTP/1.0\r\nContent-Length: 2\r\n\r\n{}", b"200"),
-        (b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", b"400"),
-        (b"POST /mutate HTTP/1.1\r\nHost: x\r\nContent-Length: -5\r\n\r\n", b"400"),
-        (b"POST /mutate HTTP/1.1\r\nHost: x\r\nContent-Length: 9999999999\r\n\r\n", b"413"),
-        (b"GET /\xff\xfe HTTP/1.1\r\nHost: x\r\n\r\n", b"40"),
-        (b"POST /mutate HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\nContent-Length: 2\r\n\r\n{}", b"100"),
-    ],
-)
-def test_odd_requests_are_answered(tmp_path: Path, data: bytes, status: bytes) -> None:
-    made = pair()
-    write(tmp_path, made)
-
-    async def work() -> None:
-        async with serving(tmp_path, made) as it:
-            reader, writer = await asyncio.open_connection("localhost", it.server.ports[0], ssl=trusting(made))
-            writer.write(data)
-            async with asyncio.timeout(5):
-                assert (await reader.readline()).split(b" ")[1].startswith(status)
-            writer.transport.abort()
-            assert (await it.review())[0] == 200
-
-    run(work)
-
-
 async def _raw(port: int, context: ssl.SSLContext | None, data: bytes) -> bytes:
     reader, writer = await asyncio.open_connection("localhost", port, ssl=context)
     writer.write(data)
@@ -152,16 +115,6 @@ def test_a_body_that_does_not_arrive_is_given_up(tmp_path: Path) -> None:
             answer = await _raw(it.server.ports[0], trusting(made), head)
             assert answer.startswith(b"HTTP/1.1 408 ")
             assert it.server.requests == 0
-
-    run(work)
-
-
-def test_plain_http_on_the_port_for_tls_is_closed(tmp_path: Path) -> None:
-    async def work() -> None:
-        async with serving(tmp_path) as it:
-            with pytest.raises((aiohttp.ClientError, ConnectionError)):
-                await it.ask(f"http://localhost:{it.server.ports[0]}/livez")
-            assert (await it.review())[0] == 200
 
     run(work)
 

@@ -12,7 +12,6 @@ from multiarch.cli.formats import Format, OutputOption, print_report
 from multiarch.cli.formats.report import Block, Report, Table
 from multiarch.cli.options import with_groups
 from multiarch.cli.options.registry import ImageArgument, RegistryOptions
-from multiarch.cli.terminal import print_notes
 from multiarch.errors import MultiarchError
 from multiarch.images.model import EntryKind, Inspected, Judgement, PlatformEntry, escape_printable
 from multiarch.runs.images import inspect_image, read_raw_manifest
@@ -65,7 +64,6 @@ def inspect(
         "verdicts": judgements,
     }
     print_report(Report("image-inspection", data, blocks=lambda: _blocks(inspected, judgements)), output)
-    print_notes(found.notes)
 
 
 def _blocks(inspected: Inspected, judgements: Sequence[Judgement]) -> Iterator[Block]:

@@ -11,7 +11,7 @@ from multiarch.cli.formats import Format, OutputOption, print_report
 from multiarch.cli.formats.report import Block, Report, Table
 from multiarch.cli.options import with_groups
 from multiarch.cli.options.registry import ImageArgument, RegistryOptions
-from multiarch.cli.terminal import print_message, print_notes, show_progress
+from multiarch.cli.terminal import print_message, show_progress
 from multiarch.images.model import Verdict, parse_platform
 from multiarch.images.verify import ImageVerification, Scan
 from multiarch.plurals import format_count
@@ -46,7 +46,7 @@ def verify(
     """Verify an image, as :data:`HELP` says."""
     wanted = parse_platform(platform)
     with show_progress(f"reading {reference}", in_bytes=True) as step:
-        done, notes = verify_image(reference, wanted, registries.access, deep=deep, progress=step)
+        done = verify_image(reference, wanted, registries.access, deep=deep, progress=step)
     data = {
         "image": str(done.reference),
         "platform": str(done.platform),
@@ -56,7 +56,6 @@ def verify(
         "elfFiles": done.scan,
     }
     print_report(Report("image-verification", data, blocks=lambda: _blocks(done)), output)
-    print_notes(notes)
     if done.verdict is Verdict.SUPPORTED:
         return
     outcome = "does not match" if done.verdict is Verdict.UNSUPPORTED else "can't be verified for"

@@ -56,7 +56,7 @@ class RegistryOptions:
     ] = None
     no_cache: Annotated[
         bool,
-        typer.Option("--no-cache", help="Bypass the on-disk cache (audits otherwise trust cached tags for 5 minutes)."),
+        typer.Option("--no-cache", hidden=True, help="Accepted from before; nothing is cached on disk."),
     ] = False
     timeout: Annotated[
         float | None,
@@ -85,6 +85,5 @@ class RegistryOptions:
             ca_files=tuple(self.ca_file or ()),
             mirrors=self.hosts_dir,
             docker_config=self.docker_config,
-            cache=not self.no_cache,
             seconds=self.timeout,
         )

@@ -11,7 +11,7 @@ from multiarch.cli.options import with_groups
 from multiarch.cli.options.cluster import ManifestsArgument
 from multiarch.cli.options.registry import RegistryOptions
 from multiarch.cli.options.stacks import TaintOptions
-from multiarch.cli.terminal import print_message, print_notes, show_progress
+from multiarch.cli.terminal import print_message, show_progress
 from multiarch.cli.workload.output import OutputMode, finish_files, print_patches, summarise_files
 from multiarch.errors import MultiarchError
 from multiarch.facts.architectures import Architecture
@@ -111,8 +111,7 @@ def patch(
     if check_images:
         wanted = tuple(dict.fromkeys(each for each in (require, prefer, tolerate) if each))
         with show_progress("reading images") as step:
-            edited, notes = patches.check_images(edited, wanted, registries.access, progress=step)
-        print_notes(notes)
+            edited = patches.check_images(edited, wanted, registries.access, progress=step)
     summarise_files(edited, None if tolerate else taint, prefer or require)
     if only_patches:
         print_patches(edited, change, patch_format)

@@ -10,7 +10,7 @@ import base64
 import binascii
 import re
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from email import message_from_string
 from typing import Any
 
@@ -86,9 +86,7 @@ def _read_text(text: str) -> Iterator[Taint]:
             yield from _read_node_config(document)
     elif _SETTINGS.search(text):
         taints = tomllib.loads(text).get("settings", {}).get("kubernetes", {}).get("node-taints", {})
-        for key, values in taints.items():
-            for each in values if isinstance(values, list) else [values]:
-                yield parse_taint(f"{key}{each}" if each.startswith(":") else f"{key}={each}")
+        yield from read_bottlerocket_taints(taints)
     else:
         yield from _read_script(text)
 
@@ -97,7 +95,7 @@ def _read_node_config(document: Any) -> Iterator[Taint]:  # noqa: ANN401  (YAML)
     """Yield the taints of a NodeConfig: the last flag replaces the configuration's list."""
     kubelet = ((document or {}).get("spec") or {}).get("kubelet") or {}
     if flags := _FLAG.findall(" ".join(map(str, kubelet.get("flags") or ()))):
-        yield from _parse_flag(flags[-1])
+        yield from parse_taint_list(flags[-1])
     else:
         rows = (kubelet.get("config") or {}).get("registerWithTaints") or ()
         yield from read_taints(rows)
@@ -107,7 +105,7 @@ def _read_script(text: str) -> Iterator[Taint]:
     """Yield the taints of a kubelet flag in a script without its comments, or of a configuration that it writes."""
     code = _with_variables(text)
     if flags := _FLAG.findall(code):
-        yield from _parse_flag(flags[-1])
+        yield from parse_taint_list(flags[-1])
         return
     for rows in map("".join, _SCRIPT_LIST.findall(code)):
         yield from (parse_taint(f"registered:{effect}") for effect in _SCRIPT_EFFECT.findall(rows))
@@ -121,5 +119,17 @@ def _with_variables(text: str) -> str:
     return code
 
 
-def _parse_flag(value: str) -> Iterator[Taint]:
-    yield from (parse_taint(each) for each in value.split(",") if each)
+def parse_taint_list(value: str) -> Iterator[Taint]:
+    """Yield the taints of ``--register-with-taints``; ``key-`` would remove one. Raises TaintSyntaxError."""
+    yield from (parse_taint(each) for each in value.split(",") if each and not each.endswith("-"))
+
+
+def read_bottlerocket_taints(settings: Mapping[str, object]) -> Iterator[Taint]:
+    """Yield the taints of ``settings.kubernetes.node-taints``: a list for each key, in early releases one string.
+
+    Raises TaintSyntaxError.
+    """
+    for key, values in settings.items():
+        for each in map(str, values if isinstance(values, list) else [values]):
+            # Without a value it is ``:NoSchedule``.
+            yield parse_taint(f"{key}{each}" if each.startswith(":") else f"{key}={each}")

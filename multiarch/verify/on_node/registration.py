@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from multiarch.facts.taints import Taint, TaintSyntaxError, parse_taint
+from multiarch.observed.resources.user_data import parse_taint_list, read_bottlerocket_taints
 from multiarch.yaml_text import reader
 from multiarch.yaml_text.events import YamlError
 
@@ -54,7 +55,7 @@ def read_kubelet_registration(
         if file.taints:
             taints = _of_file(file, faults)
     if by_flag := given.get("--register-with-taints"):
-        taints = _taints(filter(None, by_flag[-1].split(",")), faults)
+        taints = _taints(parse_taint_list(by_flag[-1]), faults)
     registers = [file.registers for file in files] + given.get("--register-node", [])
     if next((each for each in reversed(registers) if each), "true").lower() in ("false", "f", "0"):
         faults.append("the kubelet is configured not to register its node (registerNode: false)")
@@ -77,7 +78,7 @@ def read_bottlerocket_registration(text: str) -> tuple[NodeRegistration, str]:
     if not (isinstance(system, dict) and isinstance(labels, dict) and isinstance(taints, dict)):
         return _unknown(f"Bottlerocket's API answered in an unknown form: {text[:_SHOWN]}"), name
     faults: list[str] = []
-    found = _taints((_joined(key, each) for key, values in taints.items() for each in _several(values)), faults)
+    found = _taints(read_bottlerocket_taints(taints), faults)
     return NodeRegistration({str(key): str(value) for key, value in labels.items()}, found, tuple(faults)), name
 
 
@@ -85,18 +86,8 @@ def _unknown(fault: str) -> NodeRegistration:
     return NodeRegistration(None, None, (fault,))
 
 
-def _joined(key: object, value_and_effect: str) -> str:
-    """Return a taint in kubectl's notation; without a value, Bottlerocket writes ``:NoSchedule``."""
-    return f"{key}{value_and_effect}" if value_and_effect.startswith(":") else f"{key}={value_and_effect}"
-
-
 def _at(value: object, key: str) -> object:
     return value.get(key) if isinstance(value, dict) else None
-
-
-def _several(value: object) -> Iterator[str]:
-    """Yield taints of a key: a list, in early releases one string."""
-    yield from (str(each) for each in (value if isinstance(value, list) else [value]))
 
 
 def _labels(values: Iterable[str]) -> dict[str, str]:
@@ -104,10 +95,10 @@ def _labels(values: Iterable[str]) -> dict[str, str]:
     return {key.strip(): value.strip() for key, _, value in pairs}
 
 
-def _taints(texts: Iterable[str], faults: list[str]) -> tuple[Taint, ...] | None:
-    """Parse taints in kubectl's notation; None, and a fault, if one is invalid. ``key-`` would remove a taint."""
+def _taints(found: Iterable[Taint], faults: list[str]) -> tuple[Taint, ...] | None:
+    """Return the taints that are read; None, and a fault, if one is invalid."""
     try:
-        return tuple(parse_taint(text) for text in texts if not text.endswith("-"))
+        return tuple(found)
     except TaintSyntaxError as error:
         faults.append(f"can't read the kubelet's taints: {error.message}")
         return None
@@ -122,9 +113,5 @@ def _of_file(file: ConfigFile, faults: list[str]) -> tuple[Taint, ...] | None:
     except (ValueError, TypeError, RecursionError, YamlError):
         faults.append(f"can't read registerWithTaints in {file.path}")
         return None
-    return _taints((_written(row) for row in rows), faults)
-
-
-def _written(row: Mapping[object, object]) -> str:
-    value = row.get("value")
-    return f"{row.get('key')}{f'={value}' if value else ''}:{row.get('effect')}"
+    texts = (f"{row.get('key')}={row.get('value') or ''}:{row.get('effect')}" for row in rows)
+    return _taints(map(parse_taint, texts), faults)

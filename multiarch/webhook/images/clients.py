@@ -15,7 +15,6 @@ from typing import Self
 from cachetools import TTLCache
 
 from multiarch.errors import MultiarchError
-from multiarch.registry.cache import Cache
 from multiarch.registry.client import RegistryClient
 from multiarch.registry.credentials.docker_config import load_docker_config
 from multiarch.registry.credentials.ecr import EcrCredentials
@@ -31,8 +30,6 @@ SECRET_SECONDS = 60.0
 """How long secrets are used before they are read again."""
 READ_SECONDS = 5.0
 """Maximum seconds to wait for the API server, which is queried for all secrets of a pod one after the other."""
-_CACHE_BYTES = 4 * MIB
-"""Manifests that a client keeps in memory; verdicts are remembered apart."""
 
 SecretReader = Callable[[PullSecretNames], PodCredentials]
 """Reads pull secrets as they are now, in a thread. Never raises for what is wrong with one."""
@@ -52,13 +49,13 @@ def build_settings(configuration: WebhookConfiguration) -> RegistrySettings:
         retries=1,
         backoff_seconds=0.1,
         down_seconds=configuration.cache.failure_seconds,
-        # How long a tag is believed is decided once: for look-ups.
-        fresh_seconds=0.0,
         plain_http=frozenset(registries.plain_http),
         ca_files=tuple(map(Path, registries.ca_files)),
         mirrors=Path(registries.hosts_dir) if registries.hosts_dir else None,
         egress=EgressPolicy.of(registries.allowed, registries.allowed_networks),
         blob_limit=MIB,
+        # Verdicts are remembered apart.
+        memory_bytes=2 * MIB,
         values_limit=25_000,
         requests_limit=50,
         manifest_limit=MIB,
@@ -143,4 +140,4 @@ class RegistryClients:
             return PodCredentials(notes=(f"the API server did not send the pull secrets within {READ_SECONDS:g} s",))
 
     def _make_client(self, *own: Credentials) -> RegistryClient:
-        return RegistryClient(self._settings, (*own, *self._credentials), Cache(limit=_CACHE_BYTES))
+        return RegistryClient(self._settings, (*own, *self._credentials))

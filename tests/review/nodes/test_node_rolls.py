@@ -320,10 +320,6 @@ def group_words(**settings: Any) -> dict[str, Any]:
     [
         ({"kubernetesVersion": "1.34"}, "kubernetesVersion 1.35 → 1.34"),
         (group_words(diskSize=80), "diskSize"),
-        (group_words(ami={"release": "1.35.2-20260901"}), "ami"),
-        (group_words(maxPods=20), "maxPods"),
-        (group_words(instanceTypes=["c7g.large"]), "instanceTypes"),
-        (group_words(capacityType="spot"), "capacityType"),
         ({"network": {"zones": 3}}, "network.zones"),
         ({"owner": "other@example.com"}, "tags"),
     ],
@@ -332,19 +328,6 @@ def test_without_a_preview_the_stack_files_say_which_groups_roll(words: dict[str
     found = {each.subject: each for each in node_rolls.find_node_rolls(change(plans=(plan(), plan(words))))}
     assert f"Reason: {reason}." in found["node group web-arm"].details
     assert "a preview says" in said(found.values())
-
-
-@pytest.mark.parametrize(
-    "words",
-    [
-        {"arm64Taint": "arm=yes:NoSchedule"},
-        group_words(maxSize=9),
-        group_words(labels={"a": "b"}),
-        {"logging": {"types": []}},
-    ],
-)
-def test_without_a_preview_nothing_rolls_that_eks_changes_in_place(words: dict[str, Any]) -> None:
-    assert list(node_rolls.find_node_rolls(change(plans=(plan(), plan(words))))) == []
 
 
 def test_without_a_preview_removed_groups_are_named() -> None:
@@ -370,12 +353,6 @@ def test_without_a_preview_the_plans_say_which_of_karpenters_nodes_drift() -> No
     assert removed.subject == "NodePools general-amd64-on-demand, general-amd64-spot"
     image = plan(pooled({"general": {}}, karpenter={"amiAlias": "al2023@v20260801"}))
     assert "al2023@v20260715 → al2023@v20260801" in said(node_rolls.find_node_rolls(change(plans=(old, image))))
-
-
-def test_user_data_carries_labels_and_taints_of_self_managed_groups() -> None:
-    own = group_words(kind="self-managed")
-    (found,) = node_rolls.find_node_rolls(change(plans=(plan(own), plan({**own, "arm64Taint": "arm=yes:NoSchedule"}))))
-    assert (found.subject, found.details[0]) == ("self-managed node group web-arm", "Reason: taints.")
 
 
 def test_a_preview_that_failed_before_a_group_leaves_it_to_the_plans() -> None:

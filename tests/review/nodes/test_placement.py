@@ -5,8 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from multiarch.facts.taints import Effect
 from multiarch.observed.resources.paths import UNKNOWN
@@ -250,44 +248,6 @@ def test_the_preview_decides_whether_a_planned_change_happens() -> None:
 def test_a_preview_that_failed_leaves_it_to_the_plans() -> None:
     plans = (plan(), plan({"arm64Taint": "none"}))
     assert "lose the taint" in texts(rule="change-taints", plans=plans, succeeded=False)[0]
-
-
-TAINTS = st.lists(
-    st.sampled_from(["arch=arm64:NO_SCHEDULE", "team=pay:NO_EXECUTE", "x=:PREFER_NO_SCHEDULE"]), unique=True, max_size=3
-)
-LABELS = st.dictionaries(st.sampled_from(["a", "b", "c"]), st.sampled_from(["1", "2"]))
-SETTINGS = st.fixed_dictionaries(
-    {
-        "taints": TAINTS.map(lambda taints: tainted(*taints)),
-        "labels": LABELS,
-        "capacityType": st.sampled_from(["SPOT", "ON_DEMAND"]),
-        "instanceTypes": st.sampled_from([["m7g.large"], ["m7i.large"]]),
-    }
-)
-
-
-@given(SETTINGS)
-def test_an_unchanged_group_has_no_finding(settings: dict[str, Any]) -> None:
-    state = {**MANAGED, **settings}
-    assert find(made(GROUP, "graviton", state, state)) == []
-
-
-@given(SETTINGS, SETTINGS)
-def test_swapping_before_and_after_swaps_gain_and_loss(one: dict[str, Any], other: dict[str, Any]) -> None:
-    there = made(GROUP, "graviton", {**MANAGED, **one}, {**MANAGED, **other})
-    back = made(GROUP, "graviton", {**MANAGED, **other}, {**MANAGED, **one})
-
-    def moved(step: Step, verb: str) -> set[str]:
-        return {
-            each.text.partition(f"{verb} the taint ")[2].partition(": ")[0]
-            for each in by_rule(find(step)).get("change-taints", [])
-            if f" {verb} the taint " in each.text
-        }
-
-    assert moved(there, "get") == moved(back, "lose")
-    assert moved(there, "lose") == moved(back, "get")
-    assert ("change-architecture" in by_rule(find(there))) == ("change-architecture" in by_rule(find(back)))
-    assert ("change-labels" in by_rule(find(there))) == ("change-labels" in by_rule(find(back)))
 
 
 def test_a_node_pool_without_a_requirement_for_it_has_both_architectures() -> None:

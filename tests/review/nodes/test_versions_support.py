@@ -6,10 +6,7 @@ from datetime import date
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from multiarch.facts import kubernetes
 from multiarch.observed.resources.paths import UNKNOWN
 from multiarch.review.model import Operation, Step
 from multiarch.review.nodes import versions_support
@@ -82,16 +79,6 @@ BEFORE = {"1.36": "1.35", "1.99": "1.98"}
 @pytest.mark.parametrize("version", BEFORE)
 def test_dates_that_are_not_known_are_said_to_be_unknown(version: str) -> None:
     assert "its support dates are unknown" in said(find(cluster(BEFORE[version], version)))
-
-
-@given(st.sampled_from(kubernetes.list_versions()), st.sampled_from(kubernetes.list_versions()))
-def test_only_a_change_of_the_version_is_a_finding(old: str, new: str) -> None:
-    there, back = find(cluster(old, new)), find(cluster(new, old))
-    assert (there == []) == (old == new) == (back == [])
-    if old != new:
-        assert ("can't downgrade a cluster" in said(by_rule(there).get("refused-kubernetes", []))) != (
-            "can't downgrade a cluster" in said(by_rule(back).get("refused-kubernetes", []))
-        )
 
 
 def test_the_plans_tell_the_version_without_a_preview_or_when_it_failed_before_the_cluster() -> None:

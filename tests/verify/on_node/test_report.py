@@ -172,10 +172,7 @@ def test_bottlerocket_that_answers_otherwise_is_a_fault(answer: str) -> None:
     ("text", "message"),
     [
         ("", "The output is empty."),
-        ("   \n", "The output is empty."),
         ("Welcome to payments-17!\n", "The output is not a report: Welcome to payments-17!"),
-        ("<!doctype html><title>502</title>", "The output is not a report: <!doctype html><title>502</title>"),
-        ('{"error": "denied"}', 'The output is not a report: {"error": "denied"}'),
         ("x" * 100, f"The output is not a report: {'x' * 80}…"),
         ("multiarch-node-report 1 plain\nuname\taarch64\t6.1\n", "The report is truncated: its last line is missing."),
         (reports.report()[:-30], "The report is truncated: its last line is missing."),

@@ -8,7 +8,6 @@ from multiarch.errors import MultiarchError
 from multiarch.kubernetes.source import LoadedObject, Source
 from multiarch.manifests.containers import ContainerRole
 from multiarch.manifests.owners import WorkloadKey
-from multiarch.observed.nodes import ObservedNode
 from multiarch.verify.pods.containers import PodReader
 from multiarch.verify.pods.model import StartFailure
 from tests.verify.pods.made import CONFIG, INDEX, crashing, node, pod, read, status
@@ -70,11 +69,6 @@ def test_pods_are_their_workloads_whichever_is_read_first() -> None:
         assert found.workload == WorkloadKey("shop", "Deployment", "api")
     (alone,) = read(made).containers
     assert str(alone.workload) == "ReplicaSet/api-5d4f"
-
-
-def test_a_static_pod_is_its_own_workload() -> None:
-    (found,) = read(pod(status("app", "api:1", API), owner=("Node", "arm"))).containers
-    assert str(found.workload) == "Pod/api-1"
 
 
 def test_what_failed_to_start_for_its_architecture_is_told_by_its_message() -> None:
@@ -158,11 +152,6 @@ def test_a_nodes_architecture_is_its_kubelets_or_else_its_label() -> None:
 @pytest.mark.parametrize("provider", ["aws:///eu-west-1a/fargate-ip-10-0-0-1.eu-west-1", "kind://docker/kind/node", ""])
 def test_a_node_that_is_not_an_ec2_instance_has_none(provider: str) -> None:
     assert read(node(provider=provider)).nodes["arm"].instance == ""
-
-
-@pytest.mark.parametrize("architecture", ["s390x", "riscv64", ""])
-def test_only_amd64_and_arm64_are_known(architecture: str) -> None:
-    assert ObservedNode("one", architecture).known is None
 
 
 def test_what_no_api_server_would_have_names_its_place() -> None:
