@@ -14,10 +14,10 @@ DEV := $(VENV)/.installed-dev
 COMPILE := $(BIN)/uv pip compile --quiet --universal --python-version 3.11.5 --generate-hashes --no-annotate \
   --custom-compile-command "make lock"
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
-INSTALL := $(PIP) --no-compile --require-hashes --only-binary :all: -r requirements.lock
+INSTALL := $(PIP) --no-compile --require-hashes --only-binary :all:
 NOT_INSTALLED := { echo "packages could not be installed: if no version of a package was found, the package index is out of reach" >&2; exit 2; }
 CAPACITY = $(BIN)/multiarch capacity build/capacity-demo/Pulumi.billing-prod.yaml \
-  --workloads build/capacity-demo/workloads.yaml --failure zone=a --failure zone=b --failure zone=c
+  --manifests build/capacity-demo/workloads.yaml --failure zone=a --failure zone=b --failure zone=c
 # Tests that share a cluster or a sandbox run in one worker (tests/lanes.py); the longest of these begin first.
 SIDE_BY_SIDE = -n $(WORKERS) --no-loadscope-reorder
 
@@ -38,13 +38,15 @@ $(STAMP): requirements.lock pyproject.toml setup.py
 	  echo "$(PYTHON) is $${found:-missing, or not Python}; Python 3.11.5 or later is needed: make PYTHON=python3.12 …" >&2; exit 2; }
 	@echo "making $(VENV): about 650 MB of Python packages, a few minutes (once, and when the requirements change)"
 	@$(PYTHON) -m venv $(VENV)
-	@$(INSTALL) || $(NOT_INSTALLED)
-	@$(PIP) --no-deps --no-build-isolation -e .
+# Python's own pip takes twice as long.
+	@sed -n '/^pip==/,/[^\\]$$/p' requirements.lock | $(INSTALL) -r /dev/stdin || $(NOT_INSTALLED)
+	@$(INSTALL) -r requirements.lock || $(NOT_INSTALLED)
+	@$(PIP) --quiet --no-deps --no-build-isolation -e .
 	@touch $@
 
 $(DEV): $(STAMP) requirements-dev.lock
 	@echo "adding what tests, checks and documents need to $(VENV): about 300 MB"
-	@$(INSTALL) -r requirements-dev.lock || $(NOT_INSTALLED)
+	@$(INSTALL) -r requirements.lock -r requirements-dev.lock || $(NOT_INSTALLED)
 	@touch $@
 
 venv: $(STAMP) ## make .venv with the command line, .venv/bin/multiarch

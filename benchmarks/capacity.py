@@ -75,7 +75,7 @@ def _failures() -> list[str]:
 
 def _command(folder: Path, autoscaler: str, pods: int, *, priorities: bool = False) -> list[str]:
     stack, workloads = _stack(folder, autoscaler, pods), _workloads(folder, pods, priorities=priorities)
-    command = [str(BIN / "multiarch"), "capacity", str(stack), "--workloads", str(workloads), "--output", "json"]
+    command = [str(BIN / "multiarch"), "capacity", str(stack), "--manifests", str(workloads), "--output", "json"]
     # It ends with 1, because some workloads are short.
     return ["sh", "-c", '"$@" >/dev/null 2>&1; test $? -lt 2', "sh", *command, *_failures()]
 

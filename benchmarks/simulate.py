@@ -71,7 +71,7 @@ def _pod(number: int) -> dict[str, object]:
 
 
 def _simulate(stack: Path, pods: Path) -> Run:
-    return run([str(BIN / "multiarch"), "simulate", str(stack), "--pods", str(pods), "--output", "json"])
+    return run([str(BIN / "multiarch"), "simulate", str(stack), "--manifests", str(pods), "--output", "json"])
 
 
 def main() -> None:

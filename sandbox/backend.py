@@ -92,8 +92,11 @@ def require_whole(layout: Layout) -> None:
 
 
 def forget(layout: Layout) -> bool:
-    """Remove the state of a world that is gone; return whether there was one."""
+    """Remove the state of a world that is gone; return whether there was one.
+
+    The copies of the stack files go too: what encrypts their secrets was in the AWS that is gone.
+    """
     there = bool(stacks(layout))
-    for folder in (layout.backend, layout.all_manifests):
+    for folder in (layout.backend, layout.all_manifests, layout.project):
         shutil.rmtree(folder, ignore_errors=True)
     return there

@@ -7,6 +7,7 @@ import functools
 from botocore import loaders
 
 
+@functools.cache
 def parse_once() -> None:
     """Keep what botocore parses, for all sessions of this process and for the processes that are forked from it.
 

@@ -19,6 +19,8 @@ from sandbox.providers import forking, interpreter
 from sandbox.state import Engine
 
 PASSPHRASE = "sandbox"  # noqa: S105 (protects nothing: it encrypts made-up values in a folder that `down` removes)
+SECRETS_PROVIDER = "awskms://alias/aws/ssm?region=us-east-1"
+"""A key that the sandbox's AWS makes at its first use. A passphrase costs each command 0.2 s of processor time."""
 _SHIM_MARK = "# The sandbox's own pulumi"
 _ENGINE_LOGS = "logs"
 # The user's profiles may name another endpoint, or a role; a file that can't be parsed stops every client.

@@ -134,6 +134,9 @@ class Aws:
     def _session(self) -> Any:  # noqa: ANN401 (boto3 ships no types)
         import boto3  # noqa: PLC0415  (most commands of the sandbox do without it)
 
+        from sandbox.botocore_files import parse_once  # noqa: PLC0415  (as boto3)
+
+        parse_once()  # each region has a session of its own
         return boto3.session.Session(
             aws_access_key_id="sandbox",
             aws_secret_access_key="sandbox",  # noqa: S106 (opens nothing: moto takes any)

@@ -5,15 +5,14 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from multiarch.errors import MultiarchError, StackError
 from multiarch.stack import yaml_source
-from multiarch.stack.load import load_file
-from multiarch.stack.model import Plan
-from multiarch.stack.plan import make_plan
-from multiarch.stack.schema_paths import find_nearest
 from multiarch.today import get_today
+
+if TYPE_CHECKING:
+    from multiarch.stack.model import Plan
 
 CLONE = Path(__file__).resolve().parent.parent
 """The checkout of this package. Tests may use another project folder."""
@@ -119,6 +118,10 @@ class Layout:
             raise SandboxUsageError(f"{file} has no name.")
         return settings
 
+    def is_own(self) -> bool:
+        """Return whether this is the clone's project, also as a copy: its program and its stack files are known."""
+        return (self.root / "Pulumi.yaml").is_file() and self.settings()["name"] == Layout(CLONE).settings()["name"]
+
     def stacks_folder(self) -> Path:
         """Return the folder of the stack files, as ``Pulumi.yaml`` names it."""
         return self.root / str(self.settings().get("stackConfigDir", "."))
@@ -141,6 +144,8 @@ class Layout:
             named = match["stack"]
         known = self.stacks()
         if named not in known:
+            from multiarch.stack.schema_paths import find_nearest  # noqa: PLC0415 (as in `plan`)
+
             near = find_nearest(named, known)
             hint = f"Did you mean {near}?" if near else f"There are: {', '.join(known)}."
             raise SandboxUsageError(f"{self.stacks_folder()} has no Pulumi.{named}.yaml.", hint=hint)
@@ -149,6 +154,10 @@ class Layout:
     def plan(self, stack: str) -> Plan:
         """Return what a stack's file leads to. Raises StackError with all that `stack check` rejects."""
         file = self.stacks_folder() / f"Pulumi.{stack}.yaml"
+        # As long as to load all else that a command needs, and many need no plan.
+        from multiarch.stack.load import load_file  # noqa: PLC0415
+        from multiarch.stack.plan import make_plan  # noqa: PLC0415
+
         return make_plan(load_file(file, project_file=self.root / "Pulumi.yaml"), today=get_today())
 
     def copy(self, stack: str) -> Path:

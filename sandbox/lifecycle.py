@@ -14,7 +14,6 @@ from typing import TypeVar
 from rich.console import Console
 
 from multiarch.errors import MultiarchError, OutsideError
-from multiarch.stack.engine_config import NAMESPACE
 from sandbox import (
     backend,
     engine,
@@ -147,7 +146,9 @@ class Sandbox:
     def destroy(self, stack: str) -> Done:
         """Destroy one stack; what runs keeps running. Raises what :meth:`up` raises."""
         with state.exclusive(self.layout, f"destroy {stack}"), self._running(stack):
-            return _done(self._destroy(stack))
+            outcome = self._pulumi("destroy", stack, ["--yes", "--skip-preview"])
+            self._pulumi("stack", stack, ["rm", "--yes", "--preserve-config"])
+            return _done(outcome)
 
     def make_vpc(self, stack: str) -> vpc.ExistingVpc:
         """Create a VPC in the region of ``stack``, as if it were there before; ``down`` does not name it as left."""
@@ -207,7 +208,9 @@ class Sandbox:
             project.sync(self.layout)
             self.layout.backend.mkdir(parents=True, exist_ok=True)
             if stack not in backend.stacks(self.layout):
-                self._pulumi("stack", stack, ["init", "--no-select"])
+                self._pulumi(
+                    "stack", stack, ["init", "--no-select", f"--secrets-provider={environment.SECRETS_PROVIDER}"]
+                )
             # Creating a stack rewrites its settings without empty lines: errors would name wrong lines.
             project.sync(self.layout)
             yield known
@@ -227,7 +230,7 @@ class Sandbox:
 
     def _check(self, stack: str) -> None:
         """Reject a stack as the program would, before the engine needs half a minute to say so."""
-        if self.layout.settings()["name"] == NAMESPACE:
+        if self.layout.is_own():
             self.layout.plan(stack)
 
     def _restart(self) -> None:
@@ -258,18 +261,13 @@ class Sandbox:
             for cluster in (name for aws in regions for name in aws.unprotect_clusters()):
                 self._say(f"cluster {cluster} has deletion protection; this is a sandbox: switching it off")
             self._say(f"destroying {stack}")
-            self._destroy(stack)
+            self._pulumi("destroy", stack, ["--yes", "--skip-preview"])
         left: dict[str, tuple[str, ...]] = {}
         for aws in regions:
             for label, found in aws.everything().items():
                 place = "" if label in inventory.EVERYWHERE else f" in {aws.region}"
                 left[f"{inventory.counted(len(found), label)}{place}"] = found
         return left
-
-    def _destroy(self, stack: str) -> runner.CommandResult:
-        outcome = self._pulumi("destroy", stack, ["--yes", "--skip-preview"])
-        self._pulumi("stack", stack, ["rm", "--yes", "--preserve-config"])
-        return outcome
 
     # -- Pulumi -----------------------------------------------------------------------------------------------------
 

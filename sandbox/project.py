@@ -1,7 +1,7 @@
 """Pulumi's working directory: the user's project through links, with stack files that Pulumi may write to.
 
-Pulumi writes into ``Pulumi.STACK.yaml``: ``stack init`` and ``up`` add ``encryptionsalt``, and reformat the rest of the
-file. The user's files must not change, and their salt belongs to another passphrase. So Pulumi gets
+Pulumi writes into ``Pulumi.STACK.yaml``: ``stack init`` and ``up`` add the secrets provider, and reformat the rest of
+the file. The user's files must not change, and their provider is another one. So Pulumi gets
 ``.sandbox/project``: links to everything in the project, and copies of ``Pulumi.yaml`` and the stack files, which are
 overwritten before every command: what ``pulumi config set`` writes is lost. After ``python -m sandbox env``, ``pulumi``
 by hand uses the same folder, through the ``pulumi`` in ``.sandbox/bin``, which says so.

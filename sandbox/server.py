@@ -14,7 +14,6 @@ from typing import TypeVar
 from urllib.parse import urlsplit
 
 from multiarch.errors import OutsideError
-from multiarch.stack.engine_config import NAMESPACE
 from sandbox.environment import forget_aws
 from sandbox.layout import CLONE, Layout
 from sandbox.processes import interrupt, is_running, own_arguments, stop_session, with_arguments
@@ -31,8 +30,7 @@ T = TypeVar("T")
 def start(layout: Layout) -> Server:
     """Start the AWS server and what starts stand-ins and programs, as :func:`launch` says."""
     # A folder without a project has no program, and no stand-in to load ahead.
-    own = (layout.root / "Pulumi.yaml").is_file() and layout.settings()["name"] == NAMESPACE
-    return launch("sandbox.background", layout.server, "AWS server", *([forking.AHEAD] if own else []))
+    return launch("sandbox.background", layout.server, "AWS server", *([forking.AHEAD] if layout.is_own() else []))
 
 
 def launch(module: str, folder: Path, what: str, *options: str) -> Server:

@@ -75,7 +75,6 @@ _GROUPS: Final = {
     "tests/cluster/test_karpenter_shortages.py": "rig",
     "tests/cluster/test_migration.py": "rig",
     "tests/cluster/test_objects.py": "rig",
-    "tests/cluster/test_rbac.py": "rig",
     "tests/cluster/test_rebalance_karpenter.py": "rig",
     "tests/cluster/": "cluster",
     "tests/real_nodes/": "nodes",
@@ -167,7 +166,7 @@ def order(item: pytest.Item) -> tuple[int, int]:
     name = group(item.nodeid)
     place = next(place for place, start in enumerate(_LONGEST_FIRST) if name.startswith(start))
     # Karpenter and its AWS need processor time as long as they run: those that use them come last. Of these, what it
-    # buys by price comes first: later it knows the memory of types better, and avoids what was interrupted.
+    # buys by price comes first: later it knows the memory of types better.
     karpenter = 0
     if "session_rig" in getattr(item, "fixturenames", ()):
         karpenter = 1 if item.path.name == "test_karpenter_prices.py" else 2

@@ -45,8 +45,10 @@ def test_every_marker_is_one_that_pytest_knows(pytestconfig: pytest.Config) -> N
 
 
 def test_files_that_share_a_cluster_or_a_sandbox_are_one_group() -> None:
-    assert lanes.group("tests/cluster/test_reading.py::test") == lanes.group("tests/cluster/test_nodes.py::test[a::b]")
-    assert lanes.group("tests/cluster/test_rbac.py::test") == lanes.group("tests/cluster/test_karpenter.py::test")
+    assert lanes.group("tests/cluster/test_reading.py::test") == lanes.group(
+        "tests/cluster/test_capacity.py::test[a::b]"
+    )
+    assert lanes.group("tests/cluster/test_objects.py::test") == lanes.group("tests/cluster/test_karpenter.py::test")
     assert lanes.group("tests/e2e/test_up.py::test_one") == lanes.group("tests/e2e/test_destroy.py::test_two")
     assert lanes.group("tests/e2e/test_review.py::test_one") == "tests/e2e/test_review.py"
 
@@ -58,7 +60,7 @@ def test_files_that_share_a_cluster_or_a_sandbox_are_one_group() -> None:
         ("cli", True),
         ("cli/test_fuzz.py", True),
         ("e2e", False),
-        ("cluster/test_rbac.py", False),
+        ("cluster/test_objects.py", False),
         ("sandbox", True),
         ("sandbox/test_layout.py", False),
         ("sandbox/cluster", True),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import Any
 
 import typer
@@ -11,12 +10,9 @@ from typer.core import TyperCommand, TyperGroup
 
 from multiarch.cli.lines import find_own_name
 
-_OLD_SPELLINGS = re.compile(r", --(workloads|pods|pending)\b")
-"""Options that are still accepted and that help does not show."""
-
 
 class Command(TyperCommand):
-    """A command whose help names its arguments without their Python types, and no old spelling of an option."""
+    """A command whose help names its arguments without their Python types."""
 
     def collect_usage_pieces(self, ctx: Any) -> list[str]:  # noqa: ANN401  (typer's own click, which is private)
         """Return the pieces of the usage line, without hidden arguments."""
@@ -30,7 +26,7 @@ class Command(TyperCommand):
             if row := parameter.get_help_record(ctx):
                 is_argument = parameter.param_type_name == "argument"
                 name = parameter.metavar if is_argument and parameter.metavar else row[0]
-                sections[parameter.param_type_name].append((_OLD_SPELLINGS.sub("", name), row[1]))
+                sections[parameter.param_type_name].append((name, row[1]))
         for title, rows in (("Arguments", sections["argument"]), ("Options", sections["option"])):
             if rows:
                 with formatter.section(title):

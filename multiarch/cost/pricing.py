@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from datetime import UTC, date, datetime, time, timedelta
+from datetime import UTC, date, datetime, time
 from decimal import Decimal
 
 from multiarch.errors import UnknownFactError
@@ -37,12 +37,11 @@ class PricedCapacity:
 class Pricing:
     """The prices of one region, or why there are none.
 
-    Support of Kubernetes versions counts as of ``today``; prices that are older than ``oldest`` are named.
+    Support of Kubernetes versions counts as of ``today``; prices that are older than a week are named.
     """
 
     prices: RegionPrices | UnknownPrice
     today: date
-    oldest: timedelta = STALE_AFTER
 
     @property
     def known(self) -> RegionPrices | None:
@@ -55,7 +54,7 @@ class Pricing:
         if isinstance(self.prices, UnknownPrice):
             return ""
         age, region = self.prices.age(datetime.combine(self.today, time.max, UTC)), self.prices.region
-        if age <= self.oldest:
+        if age <= STALE_AFTER:
             return ""
         again = f"`multiarch prices fetch --region {region}` fetches them again"
         return f"The prices of {region} are {age.days} days old; {again}"

@@ -71,7 +71,7 @@ class _Group:
 
 def get_pricing(change: StackChange) -> Pricing:
     """Return the prices of the stack's region."""
-    return Pricing(_prices_of(change.prices, _region(change)), change.today, change.price_age)
+    return Pricing(_prices_of(change.prices, _region(change)), change.today)
 
 
 def list_cost_parts(change: StackChange, prices: Pricing) -> tuple[list[CostPart], list[CostPart]]:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import date, timedelta
+from datetime import date
 from decimal import Decimal
 from enum import StrEnum
 
 from multiarch.observed.resources.properties import Properties
-from multiarch.prices.model import STALE_AFTER, PriceList
+from multiarch.prices.model import PriceList
 from multiarch.rules import Finding
 from multiarch.scheduling.pods import Pod
 from multiarch.serialization import OMITTED
@@ -112,8 +112,8 @@ class StackChange:
     """Everything that is known of one stack's change. ``before`` is None for a new stack, ``after`` for a deleted one.
 
     Both are None where no stack file was given: then only the preview speaks. ``pods`` are those of the given
-    manifests; with them, findings name workloads. ``prices`` give amounts; those older than ``price_age`` are named as
-    old. Costs that rise by more than ``cost_threshold`` per month, in the prices' currency, are a finding.
+    manifests; with them, findings name workloads. ``prices`` give amounts; those older than a week are named.
+    Costs that rise by more than ``cost_threshold`` per month, in the prices' currency, are a finding.
     """
 
     preview: Preview
@@ -122,7 +122,6 @@ class StackChange:
     today: date
     pods: tuple[Pod, ...] = ()
     prices: PriceList | None = None
-    price_age: timedelta = STALE_AFTER
     cost_threshold: Decimal = Decimal(100)
 
     @property

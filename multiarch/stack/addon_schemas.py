@@ -10,13 +10,14 @@ import json
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from multiarch.errors import KeyPath, MultiarchError
 from multiarch.facts.addons import is_version
 from multiarch.files import read_text
-from multiarch.schema.addons import AddonsByName
-from multiarch.stack.schema_paths import find_nearest
+
+if TYPE_CHECKING:
+    from multiarch.schema.addons import AddonsByName
 
 SCHEMA_FOLDER = "addon-schemas"
 _LARGEST = 5_000_000
@@ -77,6 +78,8 @@ def _describe(error: Any) -> Iterator[tuple[KeyPath, str, str]]:  # noqa: ANN401
     known = sorted(error.schema.get("properties", {})) if isinstance(error.schema, Mapping) else []
     if error.validator == "additionalProperties" and error.validator_value is False:
         for key in sorted(set(error.instance) - set(known)):
+            from multiarch.stack.schema_paths import find_nearest  # noqa: PLC0415 (loads the whole schema)
+
             near = find_nearest(key, known)
             hint = f"Did you mean {near}?" if near else f"Known here: {', '.join(known) or 'nothing'}."
             yield (*place, key), f"the add-on has no key {key} here.", hint

@@ -155,12 +155,12 @@ class Kube:
         path = self.path_of(item) + (f"/{part}" if part else "")
         return self.request("PATCH", path, body=change, content_type="application/merge-patch+json")
 
-    def delete(self, item: Mapping[str, Any], *, grace: int | None = None, foreground: bool = False) -> None:
+    def delete(self, item: Mapping[str, Any], *, grace: int | None = None, policy: str = "Background") -> None:
         """Delete an object if it is still there; ``grace`` in seconds, 0 waits for no kubelet.
 
-        ``foreground``: it goes after the objects that it owns.
+        ``policy``: what becomes of the objects that it owns. They go after it; before it (``Foreground``); or stay
+        (``Orphan``).
         """
-        policy = "Foreground" if foreground else "Background"
         options: Object = {"kind": "DeleteOptions", "apiVersion": "v1", "propagationPolicy": policy}
         if grace is not None:
             options["gracePeriodSeconds"] = grace

@@ -2,24 +2,24 @@
 
 It also ends with what has started it: the engine, or its language host.
 
-Imports little, and nothing of the project: it must start fast.
+Imports nothing of the project, and of the standard library what is written in C: a Pulumi command starts it ten times,
+and ``json``, ``signal`` and ``socket`` take longer than Python's own start.
 """
 
-import json
+import _signal  # type: ignore[import-not-found] # typeshed has no stub of it
+import _socket
 import os
 import select
-import signal
-import socket
 import sys
 
 
 def main(path: str, name: str, *arguments: str) -> None:
     """Pass the streams on, then wait for the exit code; without a process at ``path``, become the program."""
     # By Python's own handlers an end could come late: see quiet_end in __init__.py.
-    for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, signal.SIG_DFL)
+    for number in (_signal.SIGINT, _signal.SIGTERM):
+        _signal.signal(number, _signal.SIG_DFL)
     engine, folder = os.getppid(), os.getcwd()  # noqa: PTH109 (pathlib takes longer to import than the rest)
-    connection = socket.socket(socket.AF_UNIX)
+    connection = _socket.socket(_socket.AF_UNIX)
     try:
         os.chdir(os.path.dirname(path))  # noqa: PTH120
         connection.connect(os.path.basename(path))  # noqa: PTH119
@@ -27,8 +27,9 @@ def main(path: str, name: str, *arguments: str) -> None:
         os.chdir(folder)
         begin = [] if name == "python" else ["-m", "sandbox.providers", name]
         os.execv(sys.executable, [sys.executable, *begin, *arguments])  # noqa: S606
-    request = json.dumps([name, arguments, dict(os.environ), folder]).encode() + b"\n"
-    sent = socket.send_fds(connection, [request], [0, 1, 2])
+    request = ascii([name, arguments, dict(os.environ), folder]).encode() + b"\n"
+    streams = b"".join(number.to_bytes(4, sys.byteorder) for number in (0, 1, 2))  # as socket.send_fds sends them
+    sent = connection.sendmsg([request], [(_socket.SOL_SOCKET, _socket.SCM_RIGHTS, streams)])
     connection.sendall(request[sent:])
     while os.getppid() == engine:
         if select.select([connection], [], [], 0.5)[0]:

@@ -6,9 +6,9 @@ the child. Where this process does not run, it loads the modules itself.
 
 from __future__ import annotations
 
+import ast
 import contextlib
 import gc
-import json
 import os
 import select
 import signal
@@ -78,7 +78,7 @@ def _become(connection: socket.socket, own: Path) -> NoReturn:
     request, streams, _, _ = socket.recv_fds(connection, _MAX_REQUEST, _STREAMS)
     while not request.endswith(b"\n"):
         request += connection.recv(_MAX_REQUEST)
-    name, arguments, environ, folder = json.loads(request)
+    name, arguments, environ, folder = ast.literal_eval(request.decode())
     for number, stream in enumerate(streams):
         os.dup2(stream, number)
         os.close(stream)

@@ -93,9 +93,10 @@ def run(arguments: Sequence[str], connection: socket.socket, kept: Path) -> NoRe
 def _list_packages(arguments: Sequence[str], kept: Path) -> None:
     """Run ``python -m pip …``, or print what it printed for the same arguments and packages: it reads them all.
 
-    Whoever installs or removes a package changes a folder of the module path.
+    Whoever installs or removes a package changes a folder of the module path. The first is the program's own, in which
+    pip looks for none, and in which the sandbox writes before each command.
     """
-    folders = [(each, Path(each).stat().st_mtime_ns) for each in sys.path if Path(each).is_dir()]
+    folders = [(each, Path(each).stat().st_mtime_ns) for each in sys.path[1:] if Path(each).is_dir()]
     key = json.dumps([arguments, folders])
     with contextlib.suppress(OSError, ValueError):
         known, printed = json.loads(kept.read_text(encoding="utf-8"))

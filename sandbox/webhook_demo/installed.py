@@ -13,6 +13,7 @@ from multiarch.manifests import restricted
 from sandbox.cluster import helm
 from sandbox.cluster.cluster import Nodes
 from sandbox.cluster.kube import Kube, Object, is_true
+from sandbox.cluster.pods import end_pods
 from sandbox.cluster.programs import ClusterError, wait_for
 from sandbox.registry import server
 from sandbox.registry.images import HOST, read_layout
@@ -107,11 +108,9 @@ def installed(nodes: Nodes, layout: Path, *, mirrors: Mapping[str, str] | None =
         try:
             yield Installed(nodes)
         finally:
+            end_pods(kube, NAME)
             for each in reversed(everything):
-                kube.delete(each, grace=1)
-            for pod in kube.list("v1", "Pod", NAME):
-                kube.delete({"apiVersion": "v1", "kind": "Pod", **pod}, grace=1)
-            wait_for(lambda: not kube.list("v1", "Pod", NAME), "the webhook's pods to end", timeout=60)
+                kube.delete(each)
             kube.delete(namespace)
 
 

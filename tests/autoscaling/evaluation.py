@@ -1,7 +1,6 @@
 """Says whether policies allow a call, as IAM would: the elements and operators that our documents use, and no others.
 
-Sources: IAM user guide, "Policy evaluation logic", "IAM JSON policy elements: Condition operators", "Set operators for
-multivalued context keys".
+Sources: IAM user guide, "Policy evaluation logic", "IAM JSON policy elements: Condition operators".
 """
 
 from __future__ import annotations
@@ -12,22 +11,17 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
 
-FOR_ALL = "ForAllValues:"
 IF_EXISTS = "IfExists"
-_ELEMENTS = frozenset({"Sid", "Effect", "Principal", "Action", "Resource", "Condition"})
+_ELEMENTS = frozenset({"Sid", "Effect", "Action", "Resource", "Condition"})
 
 
 @dataclass(frozen=True)
 class Call:
-    """One request: ``context`` holds condition keys, such as ``aws:ResourceTag/KEY``; a list is a multivalued one.
-
-    ``service`` is the service principal that calls, which only a resource's own policy looks at.
-    """
+    """One request: ``context`` holds condition keys, such as ``aws:ResourceTag/KEY``."""
 
     action: str
     resource: str
-    context: Mapping[str, str | Sequence[str]] = field(default_factory=dict)
-    service: str = ""
+    context: Mapping[str, str] = field(default_factory=dict)
 
 
 def allowed(documents: Iterable[Mapping[str, Any]], call: Call) -> bool:
@@ -42,8 +36,7 @@ def _applies(statement: Mapping[str, Any], call: Call) -> bool:
     # Names of condition keys, unlike their values, are the same in upper and lower case; so are actions.
     context = {key.lower(): value for key, value in call.context.items()}
     return (
-        _calls(statement.get("Principal"), call)
-        and any(matches(pattern.lower(), call.action.lower()) for pattern in _many(statement["Action"]))
+        any(matches(pattern.lower(), call.action.lower()) for pattern in _many(statement["Action"]))
         and any(matches(pattern, call.resource) for pattern in _many(statement["Resource"]))
         and all(
             _met(operator, context.get(key.lower()), _many(wanted))
@@ -64,20 +57,9 @@ def matches(pattern: str, text: str) -> bool:
     return re.fullmatch("".join(parts), text, re.DOTALL) is not None
 
 
-def _calls(principal: str | Mapping[str, Any] | None, call: Call) -> bool:
-    if principal is None or principal == "*":
-        return True
-    assert not isinstance(principal, str), principal
-    assert set(principal) == {"Service"}, principal
-    return call.service in _many(principal["Service"])
-
-
-def _met(operator: str, actual: str | Sequence[str] | None, wanted: list[str]) -> bool:
-    if operator.startswith(FOR_ALL):
-        return all(_value_met(operator.removeprefix(FOR_ALL), value, wanted) for value in _many(actual or []))
+def _met(operator: str, actual: str | None, wanted: list[str]) -> bool:
     if actual is None:
         return operator.endswith(IF_EXISTS)
-    assert isinstance(actual, str), f"{operator} is for keys with one value: {actual}"
     return _value_met(operator.removesuffix(IF_EXISTS), actual, wanted)
 
 

@@ -19,33 +19,9 @@ from multiarch.autoscaling.iam import (
     format_policy,
 )
 from multiarch.facts.limits import MAX_MANAGED_POLICY_CHARACTERS
-from tests.autoscaling.evaluation import Call, allowed
-from tests.autoscaling.iam_facts import AUTOSCALER_FACTS, KARPENTER, KARPENTER_FACTS, OWNED, PLACE, QUEUE, ROLE, Fact
+from tests.autoscaling.iam_facts import AUTOSCALER_FACTS, KARPENTER, KARPENTER_FACTS, QUEUE, ROLE, Fact
 
-EC2 = "arn:aws:ec2:eu-west-1:111122223333:"
-PROFILE = "arn:aws:iam::111122223333:instance-profile/shop-dev_1"
 SERVICES = ("ec2", "eks", "sqs", "ssm")
-OTHERS = "kubernetes.io/cluster/shop-prod"
-
-
-def tags(where: str, cluster: str = OWNED, **others: str) -> dict[str, str]:
-    return {f"{where}/{cluster}": "owned"} | {f"{where}/{key}": value for key, value in others.items()}
-
-
-def of_a_pool(where: str, cluster: str = OWNED) -> dict[str, str]:
-    return tags(where, cluster, **{"karpenter.sh/nodepool": "general-arm64-spot"})
-
-
-def requested(name: str) -> dict[str, str]:
-    return of_a_pool("aws:RequestTag", f"kubernetes.io/cluster/{name}") | {"aws:RequestTag/eks:eks-cluster-name": name}
-
-
-def profile(where: str, region: str = "eu-west-1", cluster: str = OWNED) -> dict[str, str]:
-    return tags(
-        where,
-        cluster,
-        **{"karpenter.k8s.aws/ec2nodeclass": "default", "topology.kubernetes.io/region": region},
-    )
 
 
 def as_fact(policy: str, statement: dict[str, Any]) -> Fact:
@@ -85,62 +61,6 @@ def test_each_policy_fits_into_a_managed_policy_with_the_longest_names(name: str
     assert len(format_policy(document)) < MAX_MANAGED_POLICY_CHARACTERS
 
 
-KARPENTER_CALLS: list[tuple[str, bool, Call]] = [
-    ("end an instance of its own", True,
-     Call("ec2:TerminateInstances", f"{EC2}instance/i-1", of_a_pool("aws:ResourceTag"))),
-    ("end an instance of another cluster", False,
-     Call("ec2:TerminateInstances", f"{EC2}instance/i-1", of_a_pool("aws:ResourceTag", OTHERS))),
-    ("end an instance of a node group", False,
-     Call("ec2:TerminateInstances", f"{EC2}instance/i-1", tags("aws:ResourceTag"))),
-    ("end an untagged instance", False, Call("ec2:TerminateInstances", f"{EC2}instance/i-1")),
-    ("launch an instance with its tags", True,
-     Call("ec2:RunInstances", f"{EC2}instance/*", requested("shop-dev"))),
-    ("launch an instance without tags", False, Call("ec2:RunInstances", f"{EC2}instance/*")),
-    ("launch an instance for another cluster", False,
-     Call("ec2:RunInstances", f"{EC2}instance/*", requested("shop-prod"))),
-    ("launch from another cluster's template", False,
-     Call("ec2:CreateFleet", f"{EC2}launch-template/lt-1", of_a_pool("aws:ResourceTag", OTHERS))),
-    ("use an image", True, Call("ec2:RunInstances", "arn:aws:ec2:eu-west-1::image/ami-1")),
-    ("launch in another region", False, Call("ec2:RunInstances", "arn:aws:ec2:us-east-1::image/ami-1")),
-    ("pass the node role to EC2", True, Call("iam:PassRole", ROLE, {"iam:PassedToService": "ec2.amazonaws.com"})),
-    ("pass the node role to Lambda", False,
-     Call("iam:PassRole", ROLE, {"iam:PassedToService": "lambda.amazonaws.com"})),
-    ("pass an administrator's role", False,
-     Call("iam:PassRole", "arn:aws:iam::111122223333:role/admin", {"iam:PassedToService": "ec2.amazonaws.com"})),
-    ("read its queue", True, Call("sqs:ReceiveMessage", QUEUE)),
-    ("read another queue", False, Call("sqs:ReceiveMessage", QUEUE.replace("dev", "prod"))),
-    ("write to its queue", False, Call("sqs:SendMessage", QUEUE)),
-    ("look at its cluster", True, Call("eks:DescribeCluster", PLACE.cluster_arn)),
-    ("look at another cluster", False, Call("eks:DescribeCluster", PLACE.cluster_arn.replace("dev", "prod"))),
-]  # fmt: skip
-
-
-@pytest.mark.parametrize(("what", "may", "call"), KARPENTER_CALLS, ids=[what for what, _, _ in KARPENTER_CALLS])
-def test_karpenter_may_do_what_it_needs_and_no_more(what: str, may: bool, call: Call) -> None:  # noqa: FBT001
-    assert allowed(KARPENTER.values(), call) is may, what
-
-
-GROUP = "arn:aws:autoscaling:eu-west-1:111122223333:autoScalingGroup:1:autoScalingGroupName/eks-web"
-TAG = "aws:ResourceTag/k8s.io/cluster-autoscaler/"
-
-
-@pytest.mark.parametrize(
-    ("may", "call"),
-    [
-        (True, Call("autoscaling:SetDesiredCapacity", GROUP, {f"{TAG}shop-dev": "owned"})),
-        (False, Call("autoscaling:SetDesiredCapacity", GROUP, {f"{TAG}shop-prod": "owned"})),
-        (False, Call("autoscaling:SetDesiredCapacity", GROUP)),
-        (False, Call("autoscaling:TerminateInstanceInAutoScalingGroup", GROUP, {f"{TAG}enabled": "true"})),
-        (False, Call("autoscaling:UpdateAutoScalingGroup", GROUP, {f"{TAG}shop-dev": "owned"})),
-        (True, Call("autoscaling:DescribeAutoScalingGroups", "*")),
-        (True, Call("eks:DescribeNodegroup", "arn:aws:eks:eu-west-1:111122223333:nodegroup/shop-dev/web/1")),
-        (False, Call("ec2:TerminateInstances", f"{EC2}instance/i-1", {f"{TAG}shop-dev": "owned"})),
-    ],
-)
-def test_the_cluster_autoscaler_changes_groups_of_its_cluster_alone(may: bool, call: Call) -> None:  # noqa: FBT001
-    assert allowed([build_cluster_autoscaler_policy("shop-dev")], call) is may
-
-
 def test_the_cluster_autoscaler_has_the_documented_statements() -> None:
     document: Any = build_cluster_autoscaler_policy("shop-dev")
     assert tuple(as_fact("cluster-autoscaler", each) for each in document["Statement"]) == AUTOSCALER_FACTS
@@ -157,36 +77,6 @@ def test_the_queue_policy_has_the_documented_statements() -> None:
     assert allow["Condition"] == {"ArnLike": {"aws:SourceArn": RULES}}
     assert (allow["Action"], deny["Action"], deny["Effect"]) == ("sqs:SendMessage", "sqs:*", "Deny")
     assert deny["Condition"] == {"Bool": {"aws:SecureTransport": "false"}}
-
-
-EVENTS = "events.amazonaws.com"
-OWN = {"aws:SourceArn": "arn:aws:events:eu-west-1:111122223333:rule/shop-dev-health-20261121"}
-OTHER = {"aws:SourceArn": "arn:aws:events:eu-west-1:999999999999:rule/shop-dev-health-20261121"}
-SAFE, PLAIN = {"aws:SecureTransport": "true"}, {"aws:SecureTransport": "false"}
-
-
-@pytest.mark.parametrize(
-    ("may", "call"),
-    [
-        (True, Call("sqs:SendMessage", QUEUE, SAFE | OWN, EVENTS)),
-        (False, Call("sqs:SendMessage", QUEUE, SAFE | OTHER, EVENTS)),
-        (False, Call("sqs:SendMessage", QUEUE, SAFE, EVENTS)),
-        (False, Call("sqs:SendMessage", QUEUE, SAFE | OWN, "sqs.amazonaws.com")),
-        (False, Call("sqs:SendMessage", QUEUE, PLAIN | OWN, EVENTS)),
-        (False, Call("sqs:SendMessage", QUEUE, SAFE | OWN, "sns.amazonaws.com")),
-        (False, Call("sqs:SendMessage", QUEUE, SAFE | OWN)),
-        (False, Call("sqs:ReceiveMessage", QUEUE, SAFE | OWN, EVENTS)),
-        (False, Call("sqs:SendMessage", QUEUE.replace("dev", "prod"), SAFE | OWN, EVENTS)),
-    ],
-)
-def test_only_the_stacks_own_rules_fill_the_queue_and_only_over_tls(may: bool, call: Call) -> None:  # noqa: FBT001
-    assert allowed([build_interruption_queue_policy(QUEUE, RULES)], call) is may
-
-
-def test_not_even_the_controller_reads_the_queue_without_tls() -> None:
-    both = [KARPENTER["interruption"], build_interruption_queue_policy(QUEUE, RULES)]
-    assert allowed(both, Call("sqs:ReceiveMessage", QUEUE, SAFE))
-    assert not allowed(both, Call("sqs:ReceiveMessage", QUEUE, PLAIN))
 
 
 def test_five_kinds_of_event_reach_the_queue() -> None:

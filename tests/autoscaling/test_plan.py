@@ -50,15 +50,6 @@ def test_the_autoscalers_image_has_the_clusters_minor() -> None:
         assert made.cluster_autoscaler.image_tag.startswith(f"v{version}.")
 
 
-def test_an_autoscaler_alone_cordons_nothing() -> None:
-    groups = autoscaling(use="cluster-autoscaler").cluster_autoscaler
-    pools = autoscaling(use="karpenter").karpenter
-    assert groups is not None
-    assert pools is not None
-    assert (groups.cordoned, groups.scale_up_delay_seconds) == ((), 0)
-    assert all(pool.cpu_limit is None for pool in pools.pools)
-
-
 def test_on_the_way_to_karpenter_the_old_groups_come_last_but_the_controllers_own() -> None:
     made = autoscaling(use="karpenter", migrateFrom="cluster-autoscaler")
     assert made.use is Autoscaler.KARPENTER
@@ -111,12 +102,6 @@ def test_the_accounts_role_for_spot_is_named_where_karpenter_asks_for_spot_itsel
     policies = build_karpenter_policies(place, node_role_arn="n", queue_arn="q")
     assert "iam:PassRole" in json.dumps(policies["iam-integration"])
     assert not [name for name, policy in policies.items() if "CreateServiceLinkedRole" in json.dumps(policy)]
-
-
-def test_planning_twice_gives_the_same_plan() -> None:
-    words: dict[str, Any] = {"use": "karpenter", "karpenter": {"nodePools": {"b": {}, "a": {}}}}
-    turned: dict[str, Any] = {"karpenter": {"nodePools": {"a": {}, "b": {}}}, "use": "karpenter"}
-    assert autoscaling(**words) == autoscaling(**turned)
 
 
 def balanced(spot: dict[str, Any], **words: object) -> bool:

@@ -87,13 +87,6 @@ def test_a_written_order_says_which_kinds_are_bought_and_in_what_order() -> None
     assert [(each.name, each.weight) for each in made] == [("general-amd64-on-demand", 90), ("general-arm64-spot", 70)]
 
 
-def test_a_written_weight_stays() -> None:
-    made = karpenter(
-        nodePools={"first": {"architectures": ["amd64"], "capacityTypes": ["on-demand"], "weight": 100}, "general": {}}
-    ).pools
-    assert (made[0].name, made[0].weight) == ("first-amd64-on-demand", 100)
-
-
 def test_prefix_delegation_tells_karpenter_how_many_pods_fit() -> None:
     assert karpenter().node_class.max_pods is None
     prefixes = {"addons": {"vpcCni": {"prefixDelegation": True}}}

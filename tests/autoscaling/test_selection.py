@@ -44,11 +44,6 @@ def test_every_type_that_eks_takes_has_category_and_generation() -> None:
     assert without == []
 
 
-def test_architectures_come_from_the_table_and_never_from_the_name() -> None:
-    for each in list_instance_types().values():
-        assert list_type_labels(each)[ARCHITECTURE] == {str(each.architecture)}
-
-
 def test_bare_metal_has_no_hypervisor_and_a_type_that_is_not_sold_as_spot_is_on_demand_alone() -> None:
     assert list_type_labels(get_instance_type("m7g.metal"))[selection.HYPERVISOR] == {""}
     assert list_type_labels(get_instance_type("m4.large"))[selection.HYPERVISOR] == {"xen"}
@@ -56,11 +51,6 @@ def test_bare_metal_has_no_hypervisor_and_a_type_that_is_not_sold_as_spot_is_on_
         "on-demand",
         "reserved",
     }
-
-
-def test_an_operator_that_no_pool_has_is_an_error() -> None:
-    with pytest.raises(ValueError, match="Near"):
-        select_types([get_instance_type("m7g.large")], [Requirement(selection.FAMILY, "Near", ("m7g",))])
 
 
 def test_selection_is_sorted_and_says_what_excluded_the_last_type() -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import base64
 import contextlib
 import json
 import os
@@ -95,15 +94,6 @@ class Browser:
             for node in nodes
             if not node["ignored"]
         ]
-
-    def screenshot(self, selector: str) -> bytes:
-        """An element as PNG. Raises AssertionError if there is none."""
-        box = self.evaluate(
-            f"(() => {{ const box = document.querySelector({selector!r}).getBoundingClientRect(); "
-            "return {x: box.x + scrollX, y: box.y + scrollY, width: box.width, height: box.height, scale: 1} })()"
-        )
-        found = self.call("Page.captureScreenshot", format="png", captureBeyondViewport=True, clip=box)
-        return base64.b64decode(found["data"])
 
     async def _call(self, method: str, parameters: dict[str, Any]) -> Any:  # noqa: ANN401 (JSON)
         self._number += 1

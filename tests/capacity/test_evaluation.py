@@ -10,7 +10,7 @@ from multiarch.capacity.model import CapacityFailure
 from multiarch.facts.architectures import Architecture
 from multiarch.manifests.disruption_budgets import PodCount
 from tests.capacity.evaluated import A, B, C, budget, counts, in_failure, of, report
-from tests.scheduling.manifests import ARM64_TOLERATION, pod_manifest
+from tests.scheduling.manifests import pod_manifest
 from tests.simulate.simulated import NONE, TOLERANT, grown, pods, pooled
 from tests.stack.words import merged
 
@@ -75,12 +75,6 @@ def test_the_largest_nodes_come_back_where_their_group_is_whole() -> None:
     assert result.lost == (("large", 1),)
     assert counts(of(result, "big")) == (0, 1, 0)
     assert str(result.failure) == "largest node"
-
-
-def test_what_fails_together_is_lost_together() -> None:
-    words = grown({"amd": {**ONE_PER_ZONE, "maxSize": 2}})
-    (result,) = report(words, pods(count=3), failures=[CapacityFailure(zones=(B, C))]).failures
-    assert counts(of(result)) == (1, 1, 1)
 
 
 def test_karpenter_makes_up_for_a_zone_within_the_limits_of_its_pools() -> None:
@@ -224,27 +218,6 @@ def test_a_pod_that_finds_room_waits_for_no_node() -> None:
     assert of(result).wait_seconds == 50 + 10 + 300
     assert of(result).keeps_minimum
     assert not of(result).keeps_minimum_throughout
-
-
-def test_nothing_waits_where_nothing_fails() -> None:
-    found = report(grown({"amd": {"instanceTypes": ["m7i.large"]}}), pods(count=3))
-    assert counts(of(found.without_failure)) == (3, 0, 0)
-    assert of(found.without_failure).wait_seconds is None
-    assert not found.without_failure.lost
-
-
-def test_each_pod_is_counted_once_in_every_failure() -> None:
-    words = grown(
-        {
-            "amd": {**ONE_PER_ZONE, "maxSize": 2},
-            "arm": {"instanceTypes": ["m7g.large"], "capacityType": "spot", "maxSize": 2},
-        }
-    )
-    either: dict[str, Any] = {"tolerations": [ARM64_TOLERATION]}
-    found = report(words, pods(count=5), pods("web", count=4, **either), pods("tall", cpu="3"))
-    for result in (found.without_failure, *found.failures):
-        assert [sum(counts(each)) for each in result.workloads] == [5, 1, 4]
-        assert all(min(counts(each)) >= 0 for each in result.workloads)
 
 
 def test_a_dump_of_live_pods_is_placed_on_the_nodes_of_the_plan() -> None:

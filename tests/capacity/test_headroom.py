@@ -107,13 +107,3 @@ def test_pods_take_the_room_of_placeholders() -> None:
         "Deployment/headroom-amd64": (3, 1),
         "Deployment/legacy": (6, 0),
     }
-
-
-def test_placeholders_are_pods_that_the_simulation_places() -> None:
-    of = made()
-    placeholders = [each for each in read_pods(build_headroom_manifests(of, ROOM)) if each.owner]
-    report = Evaluation(placeholders, (), build_simulation_context(of))(of, ())
-    assert [(each.name, each.replicas, each.pending) for each in report.without_failure.workloads] == [
-        ("Deployment/headroom-amd64", 3, 0),
-        ("Deployment/headroom-arm64", 2, 0),
-    ]

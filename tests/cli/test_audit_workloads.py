@@ -6,8 +6,6 @@ import csv
 import io
 import json
 import shlex
-import shutil
-import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -194,27 +192,6 @@ def test_patches_are_one_file_per_ready_workload(run: type_of_run, manifest: Pat
     same = run("workload", "patch", str(manifest), *selected).out
     assert yaml.safe_load(same) == yaml.safe_load(text)
     assert list(tmp_path.glob("new/.*")) == []
-
-
-def test_the_component_makes_what_workload_patch_makes(
-    run: type_of_run, manifest: Path, tmp_path: Path, kustomize: Path
-) -> None:
-    """Built by the real kustomize."""
-    folder = tmp_path / "overlay" / "arm64"
-    assert run("audit", "workloads", str(manifest), "--patch", str(folder), "--patch-format", "kustomize").code == 0
-    shutil.copy(manifest, folder.parent / "shop.yaml")
-    overlay = {"resources": ["shop.yaml"], "components": ["arm64"]}
-    (folder.parent / "kustomization.yaml").write_text(json.dumps(overlay))
-    command = [str(kustomize), "build", str(folder.parent)]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
-    assert done.returncode == 0, done.stderr
-    ready = ("--kind", "Deployment", "--kind", "Job")
-    patched = run("workload", "patch", str(manifest), "--tolerate", "arm64", *ready).out
-    assert by_name(done.stdout) == by_name(patched)
-
-
-def by_name(text: str) -> dict[str, Any]:
-    return {each["metadata"]["name"]: each for each in yaml.safe_load_all(text)}
 
 
 def test_a_folder_is_replaced_only_on_demand_and_only_if_it_is_ours(

@@ -59,7 +59,7 @@ def written(*objects: dict[str, Any]) -> str:
 
 def test_what_is_short_comes_first_with_its_limit_and_what_helps(run: type_of_run) -> None:
     file = written(deployment("legacy", 6), deployment("api", 2, tolerations=[ARM64]), budget("legacy", minAvailable=5))
-    ran = run("capacity", "shop-dev", "--workloads", file)
+    ran = run("capacity", "shop-dev", "--manifests", file)
     assert ran.code == 1
     assert ran.err.splitlines()[-1] == "2 workloads short of the minimum in a failure."
     lines = ran.out.splitlines()
@@ -79,7 +79,7 @@ def test_what_is_short_comes_first_with_its_limit_and_what_helps(run: type_of_ru
 
 
 def test_how_many_of_the_largest_nodes_fail_can_be_chosen(run: type_of_run) -> None:
-    asked = ("capacity", "shop-dev", "--workloads", written(deployment("legacy", 3)), "-o", "json")
+    asked = ("capacity", "shop-dev", "--manifests", written(deployment("legacy", 3)), "-o", "json")
     names = [each["name"] for each in run(*asked, "--largest", "3").json["failures"]]
     assert "3 largest nodes" in names
     assert not [each for each in run(*asked, "--largest", "0").json["failures"] if each["largestNodes"]]
@@ -87,7 +87,7 @@ def test_how_many_of_the_largest_nodes_fail_can_be_chosen(run: type_of_run) -> N
 
 def test_json_has_every_workload_in_every_failure(run: type_of_run) -> None:
     file = written(deployment("legacy", 6), deployment("api", 2, tolerations=[ARM64]))
-    found = run("capacity", "shop-dev", "--workloads", file, "-o", "json").json
+    found = run("capacity", "shop-dev", "--manifests", file, "-o", "json").json
     assert (found["kind"], found["stack"], found["workloads"], found["pods"]) == ("capacity", "shop-dev", 2, 8)
     for failure in (found["withoutFailure"], *found["failures"]):
         assert [each["name"] for each in failure["workloads"]] == ["Deployment/api", "Deployment/legacy"]
@@ -100,16 +100,16 @@ def test_json_has_every_workload_in_every_failure(run: type_of_run) -> None:
 
 def test_images_are_read_on_request_and_unknown_ones_are_named(run: type_of_run) -> None:
     file = written(deployment("api", 2))
-    without = run("capacity", "shop-dev", "--workloads", file)
+    without = run("capacity", "shop-dev", "--manifests", file)
     assert "Images are not read" in without.out
-    ran = run("capacity", "shop-dev", "--workloads", file, "--check-images")
+    ran = run("capacity", "shop-dev", "--manifests", file, "--check-images")
     assert "Images are not read" not in ran.out
     assert "shop Deployment/api: it is unknown which architectures localhost:1/api:1 supports: " in ran.out
 
 
 def test_pods_that_fit_nowhere_fail_the_run(run: type_of_run) -> None:
     file = written(deployment("legacy", 7))
-    ran = run("capacity", "shop-dev", "--workloads", file, "--failure", "spot=arm64", "--minimum", "1")
+    ran = run("capacity", "shop-dev", "--manifests", file, "--failure", "spot=arm64", "--minimum", "1")
     assert ran.code == 1
     assert ran.err.splitlines() == ["1 pod without a node even when nothing fails."]
     assert "- shop Deployment/legacy: 1 of 7 pods get no node even when nothing fails: " in ran.out
@@ -118,12 +118,12 @@ def test_pods_that_fit_nowhere_fail_the_run(run: type_of_run) -> None:
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["--workloads", "apps.json", "--failure", "zone=z"], "There is no zone 'z'. The zones are eu-west-1a,"),
+        (["--manifests", "apps.json", "--failure", "zone=z"], "There is no zone 'z'. The zones are eu-west-1a,"),
         (
-            ["--workloads", "apps.json", "--minimum", "101%"],
+            ["--manifests", "apps.json", "--minimum", "101%"],
             "--minimum 101%: must be a number of pods, or a percentage",
         ),
-        (["--workloads", "none.json"], "none.json can't be read: No such file or directory."),
+        (["--manifests", "none.json"], "none.json can't be read: No such file or directory."),
         ([], "No workloads are given."),
     ],
 )
@@ -137,16 +137,16 @@ def test_bad_input_is_named(run: type_of_run, arguments: list[str], words: str) 
 def test_with_prices_the_nodes_are_those_of_a_simulation_with_prices(run: type_of_run) -> None:
     prices = ("--prices", str(CLONE / "examples" / "prices.json"))
     file = written(deployment("api", 60, tolerations=[ARM64]))
-    simulated = run("simulate", "payments-prod", "--pods", file, *prices, "-o", "json").json
+    simulated = run("simulate", "payments-prod", "--manifests", file, *prices, "-o", "json").json
     nodes = {each["name"]: each["existing"] + each["new"] for each in simulated["groups"]}
-    found = run("capacity", "payments-prod", "--workloads", file, *prices, "-o", "json").json
+    found = run("capacity", "payments-prod", "--manifests", file, *prices, "-o", "json").json
     lost = {
         name: sum(row["nodes"] for row in each["lost"] if row["group"] == name)
         for each in found["failures"]
         for name in each["groups"]
     }
     assert lost == {name: nodes[name] for name in lost}
-    without = run("capacity", "payments-prod", "--workloads", file, "-o", "json").json
+    without = run("capacity", "payments-prod", "--manifests", file, "-o", "json").json
     assert [each["lost"] for each in without["failures"]] != [each["lost"] for each in found["failures"]]
     words = "Karpenter's nodes are of the {} instance type that holds their pods"
     assert [each for each in without["assumptions"] if each.startswith(words.format("smallest"))]

@@ -160,14 +160,3 @@ def test_a_recommendation_starts_with_the_nodes_of_the_cluster(run: type_of_run,
     assert recommendation["changes"] == [{"key": "nodeGroups.general.maxSize", "old": 2, "new": 4}]
     assert recommendation["unsolved"] == []
     assert "headroom.yaml: amd64: " in found.err
-
-
-def test_a_simulation_has_the_capacity_that_the_nodes_report(run: type_of_run, kubeconfig: Path) -> None:
-    with serving(answer) as server:
-        write(kubeconfig, server.url)
-        found = run("simulate", "shop-dev", "--live", "--kubeconfig", str(kubeconfig), "-o", "json").json
-    (general,) = found["groups"]
-    # Two Nodes of the group with 1930m each; a pod of 1 CPU runs on each, and the pending one fits on neither.
-    assert (general["existing"], general["cpuAllocatable"], general["cpuRequested"]) == (2, 2 * 1930, 2 * 1000)
-    assert (found["pods"], found["unplaced"]) == (1, 1)
-    assert "Existing nodes have the room that their pods leave of what their kubelets report." in found["notes"]

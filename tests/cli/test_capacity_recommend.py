@@ -44,7 +44,7 @@ def legacy() -> str:
 
 def test_the_patch_applies_and_the_stack_keeps_every_minimum_then(run: type_of_run) -> None:
     file = legacy()
-    ran = run("capacity", "shop-dev", "--workloads", file, *ASKED)
+    ran = run("capacity", "shop-dev", "--manifests", file, *ASKED)
     assert ran.code == 1
     assert f"Recommended for {FILE}: 6 vCPU more at most" in ran.out
     assert "--write writes this change." in ran.err
@@ -54,25 +54,25 @@ def test_the_patch_applies_and_the_stack_keeps_every_minimum_then(run: type_of_r
     assert Path(FILE).read_text() == COMMENTED.replace(
         "maxSize: 2, onePerZone: true} # why", "maxSize: 3, onePerZone: true} # why"
     )
-    after = run("capacity", "shop-dev", "--workloads", file, *ASKED)
+    after = run("capacity", "shop-dev", "--manifests", file, *ASKED)
     assert (after.code, after.err) == (0, "")
     assert f"{FILE} needs no change: every workload keeps its minimum." in after.out
 
 
 def test_write_changes_the_file_and_nothing_else_in_it(run: type_of_run) -> None:
     file = legacy()
-    ran = run("capacity", "shop-dev", "--workloads", file, *ASKED, "--write")
+    ran = run("capacity", "shop-dev", "--manifests", file, *ASKED, "--write")
     assert (ran.code, ran.err) == (0, f"1 value written to {FILE}.\n")
     assert f"Written to {FILE}" in ran.out
     assert Path(FILE).read_text() == COMMENTED.replace(
         "maxSize: 2, onePerZone: true} # why", "maxSize: 3, onePerZone: true} # why"
     )
-    assert run("capacity", "shop-dev", "--workloads", file, *ASKED[:-1]).code == 0
+    assert run("capacity", "shop-dev", "--manifests", file, *ASKED[:-1]).code == 0
 
 
 def test_json_has_the_change_its_cost_and_what_it_does_not_solve(run: type_of_run) -> None:
     file = legacy()
-    asked = ("capacity", "shop-dev", "--workloads", file, *ASKED, "--failure", "architecture=amd64", "-o", "json")
+    asked = ("capacity", "shop-dev", "--manifests", file, *ASKED, "--failure", "architecture=amd64", "-o", "json")
     found = run(*asked).json["recommendation"]
     assert (found["file"], found["written"]) == (FILE, False)
     assert found["changes"] == [{"key": "nodeGroups.general.maxSize", "old": 2, "new": 3}]
@@ -93,7 +93,7 @@ def test_what_is_not_solved_in_several_failures_is_one_line_with_its_reason(run:
         deployment("few", 1),
         budget("few", minAvailable=2),
     )
-    ran = run("capacity", "shop-dev", "--workloads", file, "--failure", "zone=a", "--failure", "zone=b", "--recommend")
+    ran = run("capacity", "shop-dev", "--manifests", file, "--failure", "zone=a", "--failure", "zone=b", "--recommend")
     lines = ran.out.splitlines()
     few, huge = lines[lines.index("Not solved by sizes, limits and zones") + 1 :][:2]
     assert few == (
@@ -107,21 +107,21 @@ def test_what_is_not_solved_in_several_failures_is_one_line_with_its_reason(run:
 
 def test_prices_decide_where_they_are_given(run: type_of_run) -> None:
     Path("prices.json").write_text(json.dumps(PRICES), encoding="utf-8")
-    ran = run("capacity", "shop-dev", "--workloads", legacy(), *ASKED, "--prices", "prices.json")
+    ran = run("capacity", "shop-dev", "--manifests", legacy(), *ASKED, "--prices", "prices.json")
     assert f"Recommended for {FILE}: USD 219.00 more a month at most" in ran.out
 
 
 def test_headroom_is_written_for_the_pods_that_move(run: type_of_run) -> None:
     file = written(deployment("legacy", 3))
-    ran = run("capacity", "shop-dev", "--workloads", file, *ASKED[:-1], "--headroom", "headroom.yaml")
+    ran = run("capacity", "shop-dev", "--manifests", file, *ASKED[:-1], "--headroom", "headroom.yaml")
     assert ran.code == 0
     assert ran.err == (
         "headroom.yaml: amd64: 1 placeholder pod of 1 CPU and 1Gi for the pods that move (zone eu-west-1a), and 1 more "
         "for those in the zone that fails.\n"
     )
-    simulated = run("simulate", "shop-dev", "--pods", "headroom.yaml", "-o", "json").json
+    simulated = run("simulate", "shop-dev", "--manifests", "headroom.yaml", "-o", "json").json
     assert [each["name"] for each in simulated["workloads"]] == ["Deployment/headroom-amd64"]
-    ran = run("capacity", "shop-dev", "--workloads", file, "--failure", "spot=arm64", "--headroom", "none.yaml")
+    ran = run("capacity", "shop-dev", "--manifests", file, "--failure", "spot=arm64", "--headroom", "none.yaml")
     assert "none.yaml was not written: no pods move" in ran.err
     assert not Path("none.yaml").exists()
 
@@ -129,7 +129,7 @@ def test_headroom_is_written_for_the_pods_that_move(run: type_of_run) -> None:
 def test_sizes_that_the_stack_does_not_allow_are_rejected(run: type_of_run) -> None:
     small = COMMENTED.replace("network: {zones", "network: {cidr: 10.0.0.0/21, zones")
     Path(FILE).write_text(small, encoding="utf-8")
-    ran = run("capacity", "shop-dev", "--workloads", written(deployment("legacy", 60)), *ASKED, "--write")
+    ran = run("capacity", "shop-dev", "--manifests", written(deployment("legacy", 60)), *ASKED, "--write")
     assert ran.code == 2
     assert "error: The stack does not allow what would help (nodeGroups.general.maxSize " in ran.err
     assert "addresses, and its nodes with all their pods need" in ran.err
@@ -143,7 +143,7 @@ def test_a_value_that_is_merged_in_is_overridden_where_it_counts(run: type_of_ru
         "    general: {<<: *spare, instanceTypes: [m7i.large]}\n",
     )
     Path(FILE).write_text(merged, encoding="utf-8")
-    ran = run("capacity", "shop-dev", "--workloads", legacy(), *ASKED, "--write")
+    ran = run("capacity", "shop-dev", "--manifests", legacy(), *ASKED, "--write")
     assert ran.code == 0
     assert Path(FILE).read_text() == merged.replace("[m7i.large]}\n", "[m7i.large], maxSize: 2}\n")
 
@@ -152,16 +152,16 @@ def test_no_word_about_desired_sizes_where_the_autoscaler_sets_them(run: type_of
     over_zones = COMMENTED.replace("minSize: 0, maxSize: 2, onePerZone: true} # why", "minSize: 2, maxSize: 9} # why")
     Path(FILE).write_text(over_zones, encoding="utf-8")
     file = written(deployment("pinned", 2, nodeSelector={"topology.kubernetes.io/zone": "eu-west-1c"}))
-    ran = run("capacity", "shop-dev", "--workloads", file, "--failure", "zone=a", "--recommend")
+    ran = run("capacity", "shop-dev", "--manifests", file, "--failure", "zone=a", "--recommend")
     assert "nodeGroups.general.desiredSize" in ran.out
     assert "No autoscaler grows these node groups" not in ran.out
 
 
 def test_a_search_that_ends_early_says_what_a_change_costs_at_least(run: type_of_run) -> None:
     file = written(deployment("legacy", 21), budget("legacy", minAvailable=20))
-    ran = run("capacity", "shop-dev", "--workloads", file, *ASKED, "--search-time", "0")
+    ran = run("capacity", "shop-dev", "--manifests", file, *ASKED, "--search-time", "0")
     assert ran.code == 1
     assert "A cheaper change may exist, but none below" in ran.out
     assert "The search ends after 0 s; --search-time changes that." in ran.out
-    found = run("capacity", "shop-dev", "--workloads", file, *ASKED)
+    found = run("capacity", "shop-dev", "--manifests", file, *ASKED)
     assert "A cheaper change" not in found.out

@@ -59,7 +59,7 @@ def test_groups_without_nodes_show_their_maximum_beside_those_that_the_pods_need
         "spec": {"containers": [{"name": "a", "image": "localhost:1/a"}]},
     }
     Path("pods.json").write_text(json.dumps(pods), encoding="utf-8")
-    ran = run("cost", "checkout-dev", "--prices", PRICES, "--workloads", "pods.json")
+    ran = run("cost", "checkout-dev", "--prices", PRICES, "--manifests", "pods.json")
     assert re.search(r"^ graviton +0 +0.00 +266.01$", ran.out, re.MULTILINE)
 
 
@@ -103,17 +103,17 @@ def test_without_a_file_of_prices_the_command_says_how_to_get_one(run: type_of_r
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
-        (("checkout-dev", "--live", "--workloads", "a.yaml"), "--manifests and --live are mutually exclusive."),
+        (("checkout-dev", "--live", "--manifests", "a.yaml"), "--manifests and --live are mutually exclusive."),
         (
             ("checkout-dev", "--manifests", "pods.yaml", "--context", "here"),
             "--context can't be combined with --manifests.",
         ),
         (
-            ("--workloads", "a.yaml"),
+            ("--manifests", "a.yaml"),
             "--manifests needs one stack. Name it: checkout-dev, gke-parity, legacy-al2, payments-prod.",
         ),
         (("checkout-dev", "gke-parity", "--live"), "--live needs one stack. Name it: checkout-dev, gke-parity."),
-        (("checkout-dev", "--workloads", "none.yaml"), "none.yaml"),
+        (("checkout-dev", "--manifests", "none.yaml"), "none.yaml"),
         (("checkout-dev", "--group-by", "team"), "--group-by needs --manifests or --live."),
         (("--live", "--group-by", " "), "--group-by ' ' is not a label's key."),
     ],

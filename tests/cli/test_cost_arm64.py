@@ -1,4 +1,4 @@
-"""``multiarch cost --workloads``: what pods cost on amd64 nodes, and would cost on arm64, against a real registry."""
+"""``multiarch cost --manifests``: what pods cost on amd64 nodes, and would cost on arm64, against a real registry."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def test_each_workload_that_is_not_ready_says_why_and_what_it_would_save(
         workload("pinned", both, selector="{kubernetes.io/arch: amd64}"),
         workload("missing", f"{both}-gone"),
     )
-    ran = run("cost", "checkout-dev", "--prices", PRICES, "--workloads", file, "-o", "json")
+    ran = run("cost", "checkout-dev", "--prices", PRICES, "--manifests", file, "-o", "json")
     assert (ran.code, ran.err) == (0, "")
     (stack,) = ran.json["stacks"]
     assert stack["fallback"] == "0"
@@ -92,17 +92,17 @@ def test_pods_that_fell_back_to_amd64_are_the_fallback(run: type_of_run, images:
     both, _ = images
     # Room for two on each of the two nodes that are there, the amd64 one being the first.
     file = written(workload("api", both, replicas=4, tolerations=TOLERATION))
-    ran = run("cost", "checkout-dev", "--prices", PRICES, "--workloads", file)
+    ran = run("cost", "checkout-dev", "--prices", PRICES, "--manifests", file)
     assert "but are on amd64 nodes cost " in ran.out
     assert "can't run on arm64 yet" not in ran.out
-    (stack,) = run("cost", "checkout-dev", "--prices", PRICES, "--workloads", file, "-o", "json").json["stacks"]
+    (stack,) = run("cost", "checkout-dev", "--prices", PRICES, "--manifests", file, "-o", "json").json["stacks"]
     on_amd64 = (Decimal("0.1124") - Decimal("0.0911")) * 730 * 900 / 1930
     assert Decimal(stack["fallback"]) == round(2 * on_amd64, 6)
 
 
 def test_pods_without_a_node_are_counted(run: type_of_run, images: tuple[str, str]) -> None:
     file = written(workload("api", images[0], selector="{kubernetes.io/arch: s390x}"))
-    ran = run("cost", "checkout-dev", "--prices", PRICES, "--workloads", file)
+    ran = run("cost", "checkout-dev", "--prices", PRICES, "--manifests", file)
     assert ran.code == 0
     assert "- 1 pod got no node and cost nothing." in ran.out
     assert "No pod on an amd64 node is known to run on arm64." in ran.out

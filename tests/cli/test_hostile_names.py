@@ -15,8 +15,8 @@ COMMANDS = {
     "audit images": ("table", "json", "csv", "markdown", "sarif"),
     "audit workloads": ("table", "json", "csv", "markdown"),
     "audit daemonsets": ("table", "json", "csv", "markdown"),
-    "simulate payments-prod --pods": ("table", "json", "markdown"),
-    "capacity payments-prod --check-images --workloads": ("table", "json", "markdown"),
+    "simulate payments-prod --manifests": ("table", "json", "markdown"),
+    "capacity payments-prod --check-images --manifests": ("table", "json", "markdown"),
 }
 
 

@@ -39,7 +39,7 @@ def registry(project: Path) -> Iterator[tuple[str, ...]]:
 
 @pytest.mark.usefixtures("project")
 def test_workloads_of_manifests_fill_every_section(run: type_of_run, registry: tuple[str, ...]) -> None:
-    ran = run("report", "payments-prod", "--html", "page.html", "--workloads", WORKLOADS, "--prices", PRICES, *registry)
+    ran = run("report", "payments-prod", "--html", "page.html", "--manifests", WORKLOADS, "--prices", PRICES, *registry)
     assert (ran.code, ran.out, ran.err) == (0, "", "Wrote page.html.\n")
     html = Path("page.html").read_text(encoding="utf-8")
     assert [name for name, text in sections(html).items() if "Not read." in text] == []
@@ -63,7 +63,7 @@ def test_failures_say_that_images_could_not_be_read_and_what_scales_workloads(ru
         "spec": {"minReplicas": 1, "maxReplicas": 90, "scaleTargetRef": {"kind": "Deployment", "name": "ledger"}},
     }
     (project / "scaler.json").write_text(json.dumps(scaler))
-    options = ("--workloads", WORKLOADS, "--workloads", "scaler.json", "--docker-config", "docker/config.json")
+    options = ("--manifests", WORKLOADS, "--manifests", "scaler.json", "--docker-config", "docker/config.json")
     ran = run("report", "payments-prod", "--html", "page.html", *options)
     assert ran.code == 3
     found = sections(Path("page.html").read_text(encoding="utf-8"))
@@ -104,11 +104,11 @@ def test_a_cluster_that_cannot_be_reached_leaves_the_page_of_the_stack_file(run:
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        (("--workloads", WORKLOADS, "--live"), "--manifests and --live are mutually exclusive."),
+        (("--manifests", WORKLOADS, "--live"), "--manifests and --live are mutually exclusive."),
         (("--manifests", "pods.yaml", "--context", "production"), "--context can't be combined with --manifests."),
-        (("--workloads", "nothing.yaml"), "nothing.yaml"),
+        (("--manifests", "nothing.yaml"), "nothing.yaml"),
         (("--prices", "nothing.json"), "nothing.json"),
-        (("--workloads", PRICES), "no workloads found"),
+        (("--manifests", PRICES), "no workloads found"),
         (("--html", "-"), "- can't be written: this output goes to a file. Give the file's name."),
     ],
 )
@@ -133,7 +133,7 @@ def test_names_that_are_html_or_steer_a_terminal_stay_text_from_the_manifest_to_
     written = {"kind": "Deployment", "apiVersion": "apps/v1", "metadata": metadata}
     daemon = {**written, "kind": "DaemonSet", "spec": {"template": {"metadata": metadata, "spec": spec}}}
     Path("evil.json").write_text(json.dumps({**written, "spec": daemon["spec"]}) + "\n" + json.dumps(daemon))
-    options = ("--workloads", "evil.json", "--prices", PRICES, "--no-cache", "--timeout", "2")
+    options = ("--manifests", "evil.json", "--prices", PRICES, "--no-cache", "--timeout", "2")
     ran = run("report", "payments-prod", "--html", "page.html", *options)
     assert (ran.code, ran.err) == (0, "Wrote page.html.\n")
     html = Path("page.html").read_text(encoding="utf-8")

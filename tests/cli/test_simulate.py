@@ -48,10 +48,9 @@ def test_the_example_reads_well(run: type_of_run) -> None:
     assert "CPU and memory" not in lines
 
 
-@pytest.mark.parametrize("form", ["table", "json", "markdown"])
-def test_daemon_sets_of_an_existing_cluster_are_said_to_be_missing(run: type_of_run, tmp_path: Path, form: str) -> None:
+def test_daemon_sets_of_an_existing_cluster_are_said_to_be_missing(run: type_of_run, tmp_path: Path) -> None:
     (tmp_path / "Pulumi.shop-dev.yaml").write_text(EXISTING)
-    ran = run("simulate", str(tmp_path / "Pulumi.shop-dev.yaml"), "--manifests", PODS, "-o", form)
+    ran = run("simulate", str(tmp_path / "Pulumi.shop-dev.yaml"), "--manifests", PODS)
     assert "DaemonSets of the cluster checkout-dev that are not in the files" in " ".join(ran.out.split())
 
 
@@ -179,14 +178,8 @@ def test_one_source_of_pods_is_needed(run: type_of_run, arguments: tuple[str, ..
     ("text", "said"),
     [
         ("", "standard input: no workloads found. Did the command before the pipe fail?"),
-        ("kind: Foo\nmetadata: {name: x}\n", "no workloads found. Give"),
-        ("kind: PodList\nitems: []\n", "standard input: no workloads found."),
         (
             json.dumps([{"kind": kind, "metadata": {"name": "x"}} for kind in ("Service", "ConfigMap", "Service")]),
-            "no workloads found. Give",
-        ),
-        (
-            json.dumps({"kind": "Deployment", "metadata": {"name": "x"}, "spec": {"replicas": 0, "template": FEW}}),
             "no workloads found. Give",
         ),
         (
@@ -255,18 +248,6 @@ def test_objects_whose_pods_can_not_be_counted_are_named(run: type_of_run) -> No
     ]
     Path("pods.json").write_text(json.dumps(pods))
     assert not told(run("simulate", "payments-prod", "--manifests", "made.json", "--manifests", "pods.json"))
-
-
-def test_without_a_cluster_pending_pods_can_not_be_had(
-    run: type_of_run, clone: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("KUBECONFIG", str(clone / "none"))
-    ran = run("simulate", "payments-prod", "--live")
-    assert ran.code == 2
-    assert ran.err.startswith(f"error: No kubeconfig found: {clone / 'none'} does not exist.")
-    ran = run("simulate", "payments-prod", "--live", "--kubeconfig", "nowhere")
-    assert ran.code == 2
-    assert "No kubeconfig found: nowhere does not exist." in ran.err
 
 
 PRICES = str(CLONE / "examples" / "prices.json")

@@ -8,7 +8,6 @@ import socket
 from collections.abc import Iterator
 from pathlib import Path
 
-import boto3
 import pytest
 
 from multiarch.facts.instance_types import DATA_FILE, read_csv
@@ -61,33 +60,6 @@ def test_a_pinned_stack_is_the_same_file_with_lines_added(clone: Path, run: type
     assert checked.code == 0, checked.err
     assert "ami-not-pinned" not in checked.err
     assert run("stack", "pin", stack).err.endswith("is pinned; nothing was written.\n")
-
-
-@pytest.mark.usefixtures("aws")
-@pytest.mark.parametrize(
-    ("family", "types", "release"),
-    [
-        ("AL2023", "[m7g.large]", "1.35.4-20251001"),
-        ("AL2023", "[g6.xlarge]", "1.35.4-20251001"),
-        ("AL2023", "[g5g.xlarge]", "1.35.4-20251001"),
-        ("Bottlerocket", "[m7i.large]", "1.51.0-0d4e8a1c"),
-        ("Bottlerocket", "[g5g.xlarge]", "1.51.0-0d4e8a1c"),
-    ],
-)
-def test_a_release_alone_gets_its_image_in_every_family(
-    clone: Path, run: type_of_run, family: str, types: str, release: str
-) -> None:
-    file = stack_file(clone, "checkout-dev")
-    ami = f'amiFamily: {family}\n      ami: {{release: "{release}"}}'
-    file.write_text(file.read_text().replace("[m7i.large]", f"{types}\n      {ami}", 1))
-    assert "ami-release-alone" in run("stack", "check", "checkout-dev").err
-    ran = run("stack", "pin", "checkout-dev", "-o", "json")
-    assert ran.code == 0, ran.err
-    (image,) = (each["new"] for each in ran.json["changes"] if each["key"] == "nodeGroups.general.ami.id")
-    shown = boto3.client("ec2", region_name="eu-west-1").describe_images(ImageIds=[image])["Images"][0]
-    assert release.rpartition("-")[2] in shown["Name"]
-    assert shown["Architecture"] == ("arm64" if "g." in types else "x86_64")
-    assert "ami-release-alone" not in run("stack", "check", "checkout-dev").err
 
 
 @pytest.mark.usefixtures("aws")

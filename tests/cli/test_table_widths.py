@@ -95,21 +95,6 @@ def test_nothing_is_lost_at_any_width(columns: int, words: list[str]) -> None:
     assert all(len(line) <= columns or len(line.split()) == 1 for line in lines)  # the head is in bold
 
 
-@given(
-    columns=st.integers(80, 120),
-    rows=st.lists(st.tuples(*[st.lists(st.text("abc-/", min_size=1, max_size=60), max_size=12).map(" ".join)] * 4)),
-)
-def test_no_word_is_broken_at_80_columns(columns: int, rows: list[tuple[str, ...]]) -> None:
-    with pytest.MonkeyPatch.context() as patch:
-        printed: list[str] = []
-        patch.setenv("COLUMNS", str(columns))
-        patch.setattr("typer.echo", lambda text, **_: printed.append(text))
-        print_table(("image", "verdict", "reason", "used by"), rows)
-    out = "".join(printed)
-    assert all(len(line) <= columns for line in out.splitlines()[2:])
-    assert {word for row in rows for cell in row for word in cell.split()} <= set(out.split())
-
-
 def test_a_word_that_is_longer_than_a_line_is_whole_so_that_it_can_be_copied(
     capsys: pytest.CaptureFixture[str],
 ) -> None:

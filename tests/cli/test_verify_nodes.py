@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -252,36 +252,6 @@ def test_json_has_every_source(verify: Callable[..., Ran]) -> None:
         assert node["instance"]["image"]["name"].startswith("amazon-eks-node-al2023-")
         assert node["instance"]["lifecycle"] == "InService"
         assert node["onNode"]["programs"][0]["elf"] == node["architectures"]["CPU"]
-
-
-def test_faults_of_all_sources_are_named(verify: Callable[..., Ran], cluster: Cluster) -> None:
-    node = cluster.node("arm64")
-    node["spec"]["taints"] = []
-    node["metadata"]["labels"]["kubernetes.io/arch"] = "amd64"
-    node["status"]["conditions"] = [{"type": "Ready", "status": "False", "message": "CNI is not ready"}]
-    report = cluster.reports[cluster.instance("arm64")]
-    assert isinstance(report, NodeReport)
-    cluster.reports[cluster.instance("arm64")] = replace(report, architecture=Architecture.AMD64, machine="x86_64")
-    ran = verify("-o", "json", "--join-minutes", "0")
-    assert ran.code == 1
-    assert findings(ran) >= {"taint-missing", "node-label", "not-ready", "cpu-architecture", "program-architecture"}
-    shown = verify("--join-minutes", "0")
-    assert "[taint-missing]" in shown.out
-    assert "the kubelet registered with it, and it was removed later" in shown.out
-    assert shown.out.index("error: ") < shown.out.index("CNI is not ready") + 1
-
-
-def test_an_instance_that_never_joined_says_why_by_its_boot_log(verify: Callable[..., Ran], cluster: Cluster) -> None:
-    identifier = cluster.instance("arm64")
-    del cluster.nodes[identifier]
-    report = cluster.reports[identifier]
-    assert isinstance(report, NodeReport)
-    cluster.reports[identifier] = replace(report, boot_log=("started", "Exited with error on line 512"))
-    ran = verify("--join-minutes", "0")
-    assert ran.code == 1
-    assert "never joined" in ran.out
-    assert "its bootstrap failed, says its boot log" in ran.out
-    assert "Exited with error on line 512" in ran.out
 
 
 def test_a_cluster_that_does_not_exist_is_one_line(verify: Callable[..., Ran]) -> None:

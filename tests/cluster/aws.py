@@ -7,7 +7,6 @@ import json
 import os
 import re
 import sys
-from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -21,7 +20,6 @@ from tests.sandbox.leftovers import client
 REGION = "us-east-1"
 ZONES = ("us-east-1a", "us-east-1b", "us-east-1c")
 DISCOVERY = "karpenter.sh/discovery"
-INTERRUPTION_SOURCE = "EC2 Spot Instance Interruption Warning"
 Instance = dict[str, Any]
 _client = cache(client)
 
@@ -39,7 +37,6 @@ class Aws:
     node_role: str
     security_group: str
     subnets: tuple[str, ...]
-    queue_url: str
 
     @property
     def controls(self) -> Remote:
@@ -82,29 +79,6 @@ class Aws:
         if name not in {row["RoleName"] for page in pages for row in page["Roles"]}:
             iam.create_role(RoleName=name, AssumeRolePolicyDocument=_trust("ec2.amazonaws.com"))
 
-    def tag_network(self, tags: Mapping[str, str]) -> None:
-        """Put more tags on the subnets and the security group, for selectors other than :data:`DISCOVERY`."""
-        rows = [{"Key": key, "Value": tags[key]} for key in sorted(tags)]
-        self.client("ec2").create_tags(Resources=[*self.subnets, self.security_group], Tags=rows)
-
-    def send_interruption_warning(self, instance_id: str) -> None:
-        """Put into the queue what EventBridge sends two minutes before EC2 takes a spot instance back.
-
-        Shape: EC2 user guide, "Spot Instance interruption notices".
-        """
-        event = {
-            "version": "0",
-            "id": "12345678-1234-1234-1234-123456789012",
-            "detail-type": INTERRUPTION_SOURCE,
-            "source": "aws.ec2",
-            "account": "123456789012",
-            "time": "2026-11-21T09:00:00Z",
-            "region": REGION,
-            "resources": [f"arn:aws:ec2:{REGION}:123456789012:instance/{instance_id}"],
-            "detail": {"instance-id": instance_id, "instance-action": "terminate"},
-        }
-        self.client("sqs").send_message(QueueUrl=self.queue_url, MessageBody=json.dumps(event))
-
 
 def start(programs: Programs, plane: ControlPlane, *, cluster: str) -> Aws:
     """Start the sandbox's AWS and make the cluster, whose endpoint and version are those of ``plane``.
@@ -135,8 +109,8 @@ def start(programs: Programs, plane: ControlPlane, *, cluster: str) -> Aws:
         roleArn=role["Role"]["Arn"],
         resourcesVpcConfig={"subnetIds": list(subnets), "securityGroupIds": [group["GroupId"]]},
     )
-    queue = client("sqs", url, REGION).create_queue(QueueName=cluster)
-    made = Aws(url, cluster, f"{cluster}-node", group["GroupId"], subnets, queue["QueueUrl"])
+    client("sqs", url, REGION).create_queue(QueueName=cluster)
+    made = Aws(url, cluster, f"{cluster}-node", group["GroupId"], subnets)
     made.ensure_node_role(made.node_role)
     return made
 

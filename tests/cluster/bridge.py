@@ -6,7 +6,7 @@ It stands in for EC2 booting an image and for the kubelet on it; everything else
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from threading import Event, Lock
 
 from sandbox.cluster.kube import Kube, KubeError, Object
@@ -75,11 +75,11 @@ class Bridge:
             yield
 
     def _join(self, instance: Instance) -> None:
-        tags = {tag["Key"]: tag["Value"] for tag in instance.get("Tags", ())}
-        joining = self._joining(tags)
-        if joining is None:
-            return
-        made = nodes.node(instance, joining)
+        tags = {tag["Key"]: tag["Value"] for tag in instance["Tags"]}
+        node_class = self._kube.get("karpenter.k8s.aws/v1", "EC2NodeClass", tags["karpenter.k8s.aws/ec2nodeclass"])
+        if node_class is None:
+            return  # being deleted
+        made = nodes.node(instance, nodes.for_karpenter(node_class["spec"]))
         try:
             self._kube.create(made)
         except KubeError as error:
@@ -88,20 +88,6 @@ class Bridge:
             with _unless_gone():
                 self._kube.patch(made, {"status": made["status"]}, part="status")
         self._known[instance["InstanceId"]] = made["metadata"]["name"]
-
-    def _joining(self, tags: Mapping[str, str]) -> nodes.Joining | None:
-        """What the instance was started for; None for one that is not to join this cluster."""
-        if "karpenter.sh/nodepool" in tags:
-            node_class = self._kube.get("karpenter.k8s.aws/v1", "EC2NodeClass", tags["karpenter.k8s.aws/ec2nodeclass"])
-            return None if node_class is None else nodes.for_karpenter(node_class["spec"])  # None is being deleted
-        if "eks:nodegroup-name" in tags and tags.get("eks:cluster-name") == self._aws.cluster:
-            eks = self._aws.client("eks")
-            try:
-                answer = eks.describe_nodegroup(clusterName=self._aws.cluster, nodegroupName=tags["eks:nodegroup-name"])
-            except eks.exceptions.ResourceNotFoundException:
-                return None  # being deleted
-            return nodes.for_managed_group(answer["nodegroup"])
-        return None
 
     def _leave(self, name: str) -> None:
         """Do as the cloud controller does with the Node of an instance that is gone."""

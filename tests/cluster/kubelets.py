@@ -10,7 +10,7 @@ import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import partial
-from threading import Event, Lock
+from threading import Event
 from typing import Any
 
 import urllib3
@@ -40,17 +40,13 @@ def group_node(name: str, group: str, instance_type: str, architecture: str, zon
 
 
 class Kubelets:
-    """Plays the kubelets of all nodes but the dead ones, several times a second."""
+    """Plays the kubelets of all nodes, several times a second."""
 
     def __init__(self, kube: Kube) -> None:
         """Nothing runs yet; see :meth:`running`."""
         self._kube = kube
-        self._lock = Lock()
-        self._dead: set[str] = set()
         self._stop = Event()
         self._failure: BaseException | None = None
-        self.not_starting: set[str] = set()
-        """Nodes on which pods stay pending."""
         self.not_ending: set[str] = set()
         """Namespaces whose pods do not end when they are deleted."""
 
@@ -65,8 +61,7 @@ class Kubelets:
     def _run(self) -> None:
         while not self._stop.wait(PAUSE_SECONDS):
             try:
-                with self._lock:
-                    self.step()
+                self.step()
             except (urllib3.exceptions.HTTPError, OSError):
                 continue  # the API server restarts
             except KubeError as error:
@@ -78,30 +73,15 @@ class Kubelets:
         """Start pods that were bound to a node; let go of those that are to end."""
         for pod in self._kube.list("v1", "Pod"):
             place = pod["spec"].get("nodeName")
-            if not place or place in self._dead:
+            if not place:
                 continue
             named: Object = {"apiVersion": "v1", "kind": "Pod", **pod}
             if "deletionTimestamp" in pod["metadata"]:
                 if pod["metadata"]["namespace"] not in self.not_ending:
                     self._kube.delete(named, grace=0)
-            elif pod.get("status", {}).get("phase") == "Pending" and place not in self.not_starting:
+            elif pod.get("status", {}).get("phase") == "Pending":
                 with contextlib.suppress(KubeError):  # gone meanwhile
                     self._kube.patch(named, POD_RUNS, part="status")
-
-    def die(self, name: str) -> None:
-        """Let a node die: its pods neither start nor end, and it is not ready any more."""
-        with self._lock:
-            self._dead.add(name)
-        condition = {"type": "Ready", "status": "Unknown", "reason": "NodeStatusUnknown", "message": "died"}
-        dead = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": name}}
-        self._kube.patch(dead, {"status": {"conditions": [condition]}}, part="status")
-
-    def forget(self) -> None:
-        """Let no node be dead any more."""
-        with self._lock:
-            self._dead.clear()
-            self.not_starting.clear()
-            self.not_ending.clear()
 
 
 @dataclass

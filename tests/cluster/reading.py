@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import base64
 import json
-import stat
-import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -14,20 +12,10 @@ from sandbox.cluster.control_plane import ControlPlane
 from sandbox.cluster.kube import Kube, Object
 
 
-def write_kubeconfig(
-    file: Path,
-    plane: ControlPlane,
-    user: Mapping[str, Any],
-    *,
-    authority: bytes | None = None,
-    server_name: str = "",
-) -> Path:
-    """Write a kubeconfig for the control plane; ``authority`` stands in place of its certificate."""
-    trusted = plane.kube.access.certificate.read_bytes() if authority is None else authority
-    data = base64.b64encode(trusted).decode()
+def write_kubeconfig(file: Path, plane: ControlPlane, user: Mapping[str, Any]) -> Path:
+    """Write a kubeconfig for the control plane."""
+    data = base64.b64encode(plane.kube.access.certificate.read_bytes()).decode()
     cluster = {"server": plane.kube.access.url, "certificate-authority-data": data}
-    if server_name:
-        cluster["tls-server-name"] = server_name
     config = {
         "apiVersion": "v1",
         "kind": "Config",
@@ -37,14 +25,6 @@ def write_kubeconfig(
         "current-context": "here",
     }
     file.write_text(json.dumps(config), encoding="utf-8")
-    return file
-
-
-def write_plugin(file: Path, body: Sequence[str]) -> Path:
-    """Write a credential plugin: a Python program whose ``info`` is what Kubernetes tells it, and mode 0755."""
-    head = [f"#!{sys.executable}", "import json, os, sys", 'info = json.loads(os.environ["KUBERNETES_EXEC_INFO"])']
-    file.write_text("\n".join([*head, *body, ""]), encoding="utf-8")
-    file.chmod(stat.S_IRWXU)
     return file
 
 

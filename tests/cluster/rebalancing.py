@@ -178,7 +178,7 @@ class Moving:
 
     def clear(self) -> None:
         """Take away workloads, nodes and the Lease."""
-        self.kubelets.forget()
+        self.kubelets.not_ending.clear()
         for api, kind in _WORKLOADS:
             for item in self.kube.list(api, kind, SPACE):
                 self.kube.delete({"apiVersion": api, "kind": kind, **item})

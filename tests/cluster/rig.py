@@ -135,15 +135,6 @@ class Rig:
         except ClusterError as error:
             raise ClusterError(f"{error}\n{watch.summary()}\n{self.controller.tail()}") from error
 
-    def interrupt(self, node: str) -> str:
-        """Send a spot interruption warning for a node's instance; return the instance's id."""
-        found = self.kube.get("v1", "Node", node)
-        if found is None:
-            raise ClusterError(f"there is no node {node}")
-        instance = str(found["spec"]["providerID"].rpartition("/")[2])
-        self.aws.send_interruption_warning(instance)
-        return instance
-
     def lose(self, names: Collection[str]) -> None:
         """Let nodes be gone as after a failure, with their instances, claims and pods; controllers make the pods again.
 

@@ -91,24 +91,3 @@ def test_what_is_ready_is_there_once_its_patch_is_applied(
     pod_spec = found["spec"]["template"]["spec"]
     assert pod_spec["tolerations"] == [GPU, ARM64_TOLERATION]
     assert [each["image"] for each in pod_spec["containers"]] == [f"{root}:1.1"]
-
-
-def test_what_only_a_pod_runs_blocks_its_workload(
-    run: type_of_run, control_plane: ControlPlane, kube: Kube, root: str
-) -> None:
-    """A container that was put into a pod afterwards, as sidecars are: the template does not have it."""
-    kube.create(workload("Deployment", "api", f"{root}:1.1"))
-    kube.create(workload("Deployment", "bound", f"{root}:1.1", nodeSelector={"kubernetes.io/arch": "amd64"}))
-    wait_for(lambda: len(pods_of(kube, "api")) == len(pods_of(kube, "bound")) == 2, "pods", timeout=30)
-    first = pods_of(kube, "api")[0]
-    assert rows(audited(run, control_plane))["api"]["state"] == "ready"
-    path = kube.path("v1", "Pod", SPACE, first["metadata"]["name"]) + "/ephemeralcontainers"
-    added = {"spec": {"ephemeralContainers": [{"name": "debug", "image": f"{root}:1.0"}]}}
-    kube.request("PATCH", path, body=added, content_type=STRATEGIC)
-    ran = audited(run, control_plane, "--fail-on", "unknown")
-    found = rows(ran)
-    (blocker,) = found["api"]["blockers"]["images"]
-    assert (blocker["image"], blocker["containers"]) == (f"{root}:1.0", ["ephemeral container debug"])
-    assert blocker["newest"]["image"] == f"{root}:1.1"
-    assert found["bound"]["blockers"]["affinity"] == ["nodeSelector requires kubernetes.io/arch=amd64"]
-    assert ran.json["pods"] == {"ready": 0, "blocked": 4, "already there": 0, "unknown": 0}

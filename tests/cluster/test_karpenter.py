@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from multiarch.autoscaling.karpenter import build_node_class
@@ -13,9 +14,10 @@ from sandbox.cluster.bootstrap.model import KubeletStart
 from sandbox.cluster.bootstrap.registration import registration
 from sandbox.cluster.kube import Object
 from sandbox.cluster.programs import wait_for
-from tests.cluster.objects import ARM64_TAINT, NODE_CLASS, node_class, node_pool, pod, replica_set
+from tests.cluster.karpenter_rounds import position
+from tests.cluster.objects import ARM64_TAINT, NODE_CLASS, node_class, node_pool, pod
 from tests.cluster.placements import Placement, Rejected
-from tests.cluster.rig import Rig
+from tests.cluster.rig import NODE_CLAIMS, NODE_CLASSES, NODE_POOLS, Rig
 from tests.components import autoscaled
 
 Result = Mapping[str, Placement | Rejected]
@@ -56,54 +58,23 @@ def test_a_tolerating_pod_gets_arm64_spot_by_user_data_with_the_pools_taints_and
     assert list(map(str, registered["arm-spot"].taints)) == taints
 
 
-def test_a_spot_interruption_warning_replaces_the_instance(rig: Rig) -> None:
-    rig.apply(three_pools(rig))
-    owner = replica_set("web", 1, pod("web", tolerates_arm64=True))
-    rig.kube.apply(owner)
-    before = _only_pod(rig)
-    assert before.capacity_type == "spot"
-    instance = rig.interrupt(before.node)
-    wait_for(
-        lambda: instance not in {row["InstanceId"] for row in rig.aws.running_instances()},
-        "the instance to be terminated",
-        timeout=60,
-    )
-    after = _only_pod(rig, other_than=before.node)
-    assert (after.pool, after.architecture) == ("arm-spot", "arm64")
-    wait_for(lambda: before.node not in rig.nodes(), "the interrupted node to go", timeout=30)
-    queue = rig.aws.client("sqs").get_queue_attributes(QueueUrl=rig.aws.queue_url, AttributeNames=["All"])["Attributes"]
-    assert (queue["ApproximateNumberOfMessages"], queue["ApproximateNumberOfMessagesNotVisible"]) == ("0", "0")
+def test_a_pod_gets_its_node_and_everything_goes_again_with_the_rights_of_the_release(rig: Rig) -> None:
+    before = position(rig.controller.log)
+    rig.apply([node_class(rig.aws.cluster, rig.aws.node_role), node_pool("x86", "amd64", "on-demand", 10)])
+    where = placed(rig.run_pods([pod("web")]))["web"]
+    assert (where.pool, where.node in rig.nodes()) == ("x86", True)
+    for kind in (NODE_POOLS, NODE_CLASSES):
+        for item in rig.kube.list(*kind):
+            rig.kube.delete({"apiVersion": kind[0], "kind": kind[1], **item})
+        wait_for(partial(_none, rig, kind), f"{kind[1]} to go", timeout=90)
+    wait_for(lambda: not rig.nodes() and _none(rig, NODE_CLAIMS), "nodes and claims to go", timeout=60)
+    assert rig.aws.running_instances() == []
+    assert rig.aws.client("ec2").describe_launch_templates()["LaunchTemplates"] == []
+    assert b"is forbidden: User" not in rig.controller.log.read_bytes()[before:]
 
 
-def _only_pod(rig: Rig, *, other_than: str = "") -> Placement:
-    def name() -> str | None:
-        items = rig.kube.list("v1", "Pod", "default", selector="app=web")
-        going = [item for item in items if "deletionTimestamp" in item["metadata"]]
-        nodes = [item["spec"].get("nodeName") for item in items]
-        return None if going or len(items) != 1 or other_than in nodes else str(items[0]["metadata"]["name"])
-
-    found = wait_for(name, "one pod", timeout=60)
-    return placed(rig.placements([("default", found)]))[found]
-
-
-def test_instances_of_a_managed_group_join_with_its_labels_and_taints_and_leave_with_it(rig: Rig) -> None:
-    eks, cluster = rig.aws.client("eks"), rig.aws.cluster
-    role = rig.aws.client("iam").get_role(RoleName=rig.aws.node_role)["Role"]["Arn"]
-    eks.create_nodegroup(
-        clusterName=cluster,
-        nodegroupName="system",
-        subnets=list(rig.aws.subnets),
-        nodeRole=role,
-        instanceTypes=["m7g.large"],
-        amiType="AL2023_ARM_64_STANDARD",
-        scalingConfig={"minSize": 1, "maxSize": 1, "desiredSize": 1},
-        taints=[{"key": "arch", "value": "arm64", "effect": "NO_SCHEDULE"}],
-    )
-    rig.kube.create(pod("web", tolerates_arm64=True))
-    where = placed(rig.placements([("default", "web")]))["web"]
-    assert (where.pool, where.claim, where.instance_type) == ("", "", "m7g.large")
-    eks.delete_nodegroup(clusterName=cluster, nodegroupName="system")
-    wait_for(lambda: not rig.nodes(), "the node to go", timeout=30)
+def _none(rig: Rig, kind: tuple[str, str]) -> bool:
+    return not rig.kube.list(*kind)
 
 
 def test_without_iam_nodes_get_the_stacks_instance_profile_also_where_karpenter_made_one_before(rig: Rig) -> None:

@@ -106,10 +106,3 @@ def test_where_no_type_is_sold_as_spot_on_demand_is_bought() -> None:
 def _of(bought: Bought, name: str) -> Bought:
     """Those of the NodePools that one of :data:`WORDS` is about."""
     return Counter({key: count for key, count in bought.items() if key[0].startswith(f"{name}-")})
-
-
-def test_the_prices_are_those_of_the_region() -> None:
-    known = prices(REGION, ZONES)
-    assert len(known.on_demand) > 1000
-    assert known.on_demand["m7g.large"] < known.on_demand["m7i.large"]
-    assert all(price < known.on_demand[name] for name, zones in known.spot.items() for price in zones.values())

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Iterator, Mapping
 from functools import cache
 from typing import Any
@@ -27,7 +26,7 @@ from sandbox.cluster.kube import Kube, Object, condition
 from sandbox.cluster.programs import wait_for
 from sandbox.layout import CLONE
 from tests.cluster import karpenter, pod_identity
-from tests.cluster.collected import RELEASE, NotCollectedError, collected
+from tests.cluster.collected import RELEASE, collected
 from tests.cluster.rig import NODE_POOLS, Rig
 from tests.cluster.temporary import applied
 from tests.stack.words import TODAY, merged, plan
@@ -198,14 +197,6 @@ def test_the_stacks_here_come_to_every_kind_that_components_declare() -> None:
     }
 
 
-def test_what_the_collector_does_not_know_is_an_error() -> None:
-    chart = Recorded("urn", RELEASE, "new", "", True, {"chart": "new", "values": {}}, (), ())  # noqa: FBT003
-    file = Recorded("urn", "kubernetes:yaml/v2:ConfigFile", "new", "", True, {"file": "new"}, (), ())  # noqa: FBT003
-    for each in (chart, file):
-        with pytest.raises(NotCollectedError):
-            collected([each])
-
-
 def test_the_examples_are_taken_by_the_api_server(kube: Kube) -> None:
     found = [
         each
@@ -298,18 +289,3 @@ def _valid(pool: Object) -> bool:
     said = condition(pool, "ValidationSucceeded")
     assert said.get("status") != "False", said["message"]
     return said.get("status") == "True"
-
-
-def test_the_controller_rejects_what_the_crds_let_pass(rig: Rig) -> None:
-    """So the test above can fail."""
-    pool = next(each for each in collected(resources("karpenter")) if each["kind"] == "NodePool")
-    bad = copy.deepcopy(pool)
-    requirements = bad["spec"]["template"]["spec"]["requirements"]
-    requirements[0] = {"key": "example.com/x", "operator": "In", "values": ["a b"]}
-    rig.kube.apply(bad)
-    wait_for(lambda: "a b" in _validation(rig.kube, bad), "Karpenter's verdict", timeout=30)
-
-
-def _validation(kube: Kube, pool: Object) -> str:
-    found = condition(kube.get(*NODE_POOLS, pool["metadata"]["name"]) or {}, "ValidationSucceeded")
-    return found.get("message", "") if found.get("status") == "False" else ""

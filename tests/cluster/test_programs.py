@@ -7,14 +7,13 @@ import signal
 import socket
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
 
 from sandbox import processes
 from sandbox.cluster import programs as programs_module
-from sandbox.cluster.programs import ClusterError, Program, Programs, free_ports, wait_for
+from sandbox.cluster.programs import ClusterError, Programs, free_ports, wait_for
 from sandbox.layout import CLONE
 
 OWNER = """
@@ -68,24 +67,3 @@ def test_a_port_on_which_a_program_listens_is_not_free(monkeypatch: pytest.Monke
         monkeypatch.setattr(programs_module, "_PORTS", range(port, port + 1))
         with pytest.raises(ClusterError, match=f"fewer than 1 ports from {port} to {port} are free"):
             free_ports(1)
-
-
-def test_a_paused_program_stands_still_and_goes_on() -> None:
-    with Programs.running() as programs:
-        clock = programs.start("clock", [sys.executable, "-uc", "import time\nwhile 1: print(1); time.sleep(0.02)"])
-
-        def grown(before: int) -> bool:
-            return clock.log.stat().st_size > before
-
-        wait_for(lambda: grown(0), "the clock to begin", timeout=20)
-        with clock.paused():
-            wait_for(lambda: _state(clock) == "T", "the clock to stop", timeout=5)
-            stopped = clock.log.stat().st_size
-            time.sleep(0.3)
-            assert not grown(stopped)
-        wait_for(lambda: grown(stopped), "the clock to go on", timeout=20)
-
-
-def _state(program: Program) -> str:
-    """One letter, as in proc(5)."""
-    return Path(f"/proc/{program.process.pid}/stat").read_text().rpartition(") ")[2][0]

@@ -18,7 +18,7 @@ from sandbox.cluster.control_plane import ControlPlane
 from sandbox.cluster.kube import Kube, Object
 from sandbox.cluster.programs import wait_for
 from tests.cluster.objects import pod, replica_set
-from tests.cluster.reading import account_token, namespace, write_kubeconfig, write_plugin
+from tests.cluster.reading import account_token, namespace, write_kubeconfig
 from tests.cluster.temporary import applied
 
 SPACES = ("reading-a", "reading-b")
@@ -62,21 +62,6 @@ def test_pages_of_any_size_make_the_same_list(cluster: KubernetesCluster) -> Non
         assert names(cluster, Kind.POD, namespaces=SPACES, limit=limit) == whole
     everywhere = names(cluster, Kind.POD, limit=2)
     assert set(whole) <= set(everywhere)
-
-
-def test_a_list_survives_what_changes_while_it_is_read(cluster: KubernetesCluster, kube: Kube) -> None:
-    """Pods go and come between two pages: none comes twice, and none that was there at the start is missing."""
-    space = "reading-changes"
-    with applied(kube, [namespace(space)]):
-        for number in range(10):
-            kube.create(waiting(f"pod-{number}", space))
-        listed = cluster.objects([Kind.POD], namespaces=[space], limit=2)
-        read = [next(listed).value["metadata"]["name"]]
-        kube.delete(waiting("pod-9", space), grace=0)
-        kube.create(waiting("late", space))
-        read += [found.value["metadata"]["name"] for found in listed]
-    assert len(read) == len(set(read))
-    assert {f"pod-{number}" for number in range(10)} <= set(read)
 
 
 def test_selectors_are_the_api_servers(cluster: KubernetesCluster) -> None:
@@ -158,29 +143,3 @@ def _allowed(cluster: KubernetesCluster) -> bool:
 @pytest.fixture
 def kube(plane: ControlPlane) -> Kube:
     return plane.kube
-
-
-def test_a_credential_plugin_gives_the_token(plane: ControlPlane, tmp_path: Path) -> None:
-    calls = tmp_path / "calls"
-    token = plane.kube.access.token
-    write_plugin(
-        tmp_path / "get-token",
-        [
-            f"with open({str(calls)!r}, 'a') as file: print(sys.argv[1:], os.environ['REGION'], file=file)",
-            "assert info['spec']['cluster']['server'].startswith('https://127.0.0.1:')",
-            f"status = {{'token': {token!r}, 'expirationTimestamp': '2999-01-01T00:00:00Z'}}",
-            "print(json.dumps({'apiVersion': info['apiVersion'], 'kind': 'ExecCredential', 'status': status}))",
-        ],
-    )
-    plugin = {
-        "apiVersion": "client.authentication.k8s.io/v1",
-        "command": "./get-token",
-        "args": ["--cluster", "here"],
-        "env": [{"name": "REGION", "value": "eu-west-1"}],
-        "provideClusterInfo": True,
-        "interactiveMode": "Never",
-    }
-    file = write_kubeconfig(tmp_path / "config", plane, {"exec": plugin})
-    with open_cluster(ClusterAccess(file)) as cluster:
-        assert len(names(cluster, Kind.POD, namespaces=SPACES, limit=2)) == 6
-    assert calls.read_text() == "['--cluster', 'here'] eu-west-1\n"

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from multiarch.facts.taints import Taint, parse_taint
+from multiarch.facts.taints import parse_taint
 from multiarch.kubernetes.cluster import KubernetesCluster, open_cluster
 from multiarch.kubernetes.errors import ConflictError, ForbiddenError
 from multiarch.kubernetes.resources import Kind
@@ -78,18 +78,6 @@ def allowed(work: Callable[[], object]) -> bool:
     except ForbiddenError:
         return False
     return True
-
-
-def test_taints_are_appended_and_those_that_are_there_stay(kube: Kube, cluster: KubernetesCluster) -> None:
-    del kube  # its Node is there as long as the test runs
-    before = read(cluster)
-    # The API server and the controllers may have added some of their own already.
-    cluster.patch_node(NODE, TaintFix(before, (ARM,)).operations)
-    after = read(cluster)
-    assert {*before.taints, ARM} <= set(after.taints)
-    gpu = Taint("nvidia.com/gpu", "", ARM.effect)
-    cluster.patch_node(NODE, TaintFix(after, (gpu,)).operations)
-    assert {*before.taints, ARM, gpu} <= set(read(cluster).taints)
 
 
 def test_a_node_that_was_changed_since_it_was_read_is_rejected(kube: Kube, cluster: KubernetesCluster) -> None:

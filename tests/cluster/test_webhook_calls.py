@@ -28,7 +28,6 @@ from tests.observability import metrics, promtool
 
 LABELS = ["", *(str(mode) for mode in AdmissionMode), "off", "tolerrate"]
 SPACES = {label: f"webhook-{label or 'default'}" for label in LABELS}
-KINDS = {"Pod": "v1", "Deployment": "apps/v1", "Job": "batch/v1"}
 
 
 @pytest.fixture(scope="module")
@@ -200,28 +199,6 @@ def test_no_call_for_excluded_namespaces(kube: Kube, endpoint: Endpoint, namespa
 
 
 # -- what becomes of them ----------------------------------------------------------------------------------------------
-
-
-@pytest.mark.usefixtures("endpoint")
-def test_pods_of_deployments_and_jobs_get_it(kube: Kube) -> None:
-    labels = {"app": "made"}
-    template: Object = {"metadata": {"labels": labels}, "spec": {"containers": [{"name": "main", "image": BOTH}]}}
-    once = {**template, "spec": {**template["spec"], "restartPolicy": "Never"}}
-    specs = {
-        "Deployment": {"replicas": 3, "selector": {"matchLabels": labels}, "template": template},
-        "Job": {"parallelism": 2, "completions": 2, "template": once},
-    }
-    items = [
-        {"apiVersion": KINDS[kind], "kind": kind, "metadata": {"name": "made", "namespace": SPACES[""]}, "spec": spec}
-        for kind, spec in specs.items()
-    ]
-    with applied(kube, items):
-        wait_for(lambda: len(kube.list("v1", "Pod", SPACES[""], selector="app=made")) == 5, "five pods", timeout=30)
-        pods = kube.list("v1", "Pod", SPACES[""], selector="app=made")
-        assert [tolerates(each) for each in pods] == 5 * [True]
-        assert {each["metadata"]["annotations"][DECISION_ANNOTATION].partition(":")[0] for each in pods} == {"tolerate"}
-    for each in pods:
-        kube.delete({"apiVersion": "v1", "kind": "Pod", **each}, grace=0)
 
 
 # -- another webhook that adds a sidecar -------------------------------------------------------------------------------

@@ -13,7 +13,6 @@ from sandbox.cluster import helm
 from sandbox.cluster.control_plane import ControlPlane
 from sandbox.cluster.kube import Kube, KubeError, Object
 from sandbox.cluster.programs import wait_for
-from tests.cluster.objects import pod
 from tests.cluster.reading import namespace
 from tests.cluster.temporary import applied, find, remove
 from tests.cluster.webhook_endpoint import chart_objects
@@ -258,14 +257,3 @@ def test_helm_changes_who_issues_the_certificate_and_back(helm_runs: HelmRuns) -
     helm_runs.change("upgrade")
     assert helm_runs.certificate()["tls.crt"] != first["tls.crt"]
     assert "cert-manager.io/inject-ca-from" not in helm_runs.registration()["metadata"]["annotations"]
-
-
-def test_controllers_make_pods_that_pod_security_restricted_admits(kube: Kube) -> None:
-    """The autoscaler keeps the minimum of replicas without metrics; a privileged pod is rejected in the namespace."""
-    with applied(kube, chart_objects({}, replicas=2)):
-        wait_for(lambda: len(kube.list("v1", "Pod", NAME)) == 2, "the pods", timeout=60)
-        privileged = pod("privileged")
-        privileged["metadata"]["namespace"] = NAME
-        privileged["spec"]["containers"][0]["securityContext"] = {"privileged": True}
-        with pytest.raises(KubeError, match="violates PodSecurity"):
-            kube.create({"apiVersion": "v1", "kind": "Pod", **privileged})

@@ -1,4 +1,4 @@
-"""Stacks with an autoscaler, their plans made by hand: components declare what a plan says, whoever made it."""
+"""Stacks with an autoscaler, alone or with another; tests change their plans."""
 
 from __future__ import annotations
 
@@ -7,24 +7,8 @@ from dataclasses import replace
 from typing import Any
 
 from components.rendering import declare
-from multiarch.autoscaling.model import (
-    Autoscaler,
-    AutoscalingPlan,
-    Budget,
-    Capacity,
-    ClusterAutoscalerPlan,
-    KarpenterPlan,
-    NodeClassPlan,
-    NodePoolPlan,
-    Priority,
-    Requirement,
-    ScaleDown,
-    order_capacities,
-    parse_capacity,
-)
+from multiarch.autoscaling.model import Autoscaler, AutoscalingPlan, order_capacities
 from multiarch.facts.architectures import Architecture
-from multiarch.facts.instance_types import get_instance_type
-from multiarch.facts.taints import parse_taint
 from tests.components.declared import World
 from tests.stack.words import merged, plan
 
@@ -49,71 +33,38 @@ GROUPS: Mapping[str, Any] = {
 FOUND_BY = (("k8s.io/cluster-autoscaler/enabled", "true"), ("k8s.io/cluster-autoscaler/shop-dev", "owned"))
 ARM64_TAINT_TAG = ("k8s.io/cluster-autoscaler/node-template/taint/arch", "arm64:NoSchedule")
 
-CLUSTER_AUTOSCALER = ClusterAutoscalerPlan(
-    chart_version="9.59.0",
-    image_tag="v1.35.0",
-    priorities=(
-        Priority(40, "own-arm", r"^shop-dev-own-arm-[0-9]+$"),
-        Priority(30, "web-arm", r"^eks-web-arm-[0-9]+-[0-9a-f-]{36}$"),
-        Priority(10, "web", r"^eks-web-[0-9]+-[0-9a-f-]{36}$"),
-    ),
+
+def _planned(use: str, **words: object) -> AutoscalingPlan:
+    return plan({**GROUPS, "autoscaling": {"use": use, "prefer": "arm64", **words}}).autoscaling
+
+
+_SCALED = _planned(
+    "cluster-autoscaler",
+    clusterAutoscaler={
+        "scaleDownUnneededMinutes": 12,
+        "scaleDownDelayAfterAddMinutes": 7,
+        "scaleDownUtilizationPercent": 45,
+    },
+).cluster_autoscaler
+_POOL = {
+    "instanceTypes": ["m7g.large", "m7i.large"],
+    "labels": {"pool": "general"},
+    "cpuLimit": 64,
+}
+_POOLED = _planned("karpenter", karpenter={"controllerGroup": "web", "nodePools": {"general": _POOL}}).karpenter
+assert _SCALED
+assert _POOLED
+CLUSTER_AUTOSCALER = replace(
+    _SCALED,
+    # Not the tags of labels and of resources, which are the planner's matter.
     tags=(
         ("own-arm", tuple(sorted((*FOUND_BY, ARM64_TAINT_TAG)))),
         ("web", FOUND_BY),
         ("web-arm", tuple(sorted((*FOUND_BY, ARM64_TAINT_TAG)))),
     ),
-    scale_down=ScaleDown(unneeded_minutes=12, delay_after_add_minutes=7, utilization_percent=45),
     service_monitor=True,
 )
-
-
-def _pool(name: str, weight: int, capacities: tuple[Capacity, ...], type_: str) -> NodePoolPlan:
-    arm64 = any(capacity.architecture == "arm64" for capacity in capacities)
-    return NodePoolPlan(
-        key="autoscaling.karpenter.nodePools.general",
-        name=name,
-        weight=weight,
-        capacities=capacities,
-        requirements=(
-            Requirement(
-                "karpenter.sh/capacity-type",
-                "In",
-                tuple(sorted({str(capacity.capacity_type) for capacity in capacities})),
-            ),
-            Requirement(
-                "kubernetes.io/arch", "In", tuple(sorted({str(capacity.architecture) for capacity in capacities}))
-            ),
-        ),
-        instance_types=(get_instance_type(type_),),
-        labels=(("pool", "general"),),
-        taints=(parse_taint("arch=arm64:NoSchedule"),) if arm64 else (),
-        node_class="default",
-        cpu_limit=64,
-        memory_limit=None,
-        budgets=(Budget("10%", None, None),),
-        consolidation_policy="WhenEmptyOrUnderutilized",
-        consolidate_after="5m",
-        expire_after="720h",
-    )
-
-
-KARPENTER = KarpenterPlan(
-    chart_version="1.14.1",
-    queue="shop-dev-karpenter",
-    controller_group="web",
-    node_class=NodeClassPlan(
-        name="default",
-        ami_family="AL2023",
-        ami_alias="al2023@v20260715",
-        disk_size=50,
-        imds_hop_limit=1,
-        max_pods=None,
-    ),
-    pools=(
-        _pool("general-arm64-spot", 90, (parse_capacity("arm64-spot"),), "m7g.large"),
-        _pool("general-amd64-on-demand", 10, (parse_capacity("amd64-on-demand"),), "m7i.large"),
-    ),
-)
+KARPENTER = replace(_POOLED, pools=(_POOLED.pools[0], _POOLED.pools[-1]))
 
 
 def autoscaling(*, cluster_autoscaler: bool = False, karpenter: bool = False) -> AutoscalingPlan:

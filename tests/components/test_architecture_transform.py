@@ -157,18 +157,6 @@ def test_what_has_no_pods_stays_as_it_is() -> None:
     assert found == {"apiVersion": "v1", "kind": "ConfigMap", "data": {"template": "spec"}}
 
 
-def test_a_secret_elsewhere_does_not_hinder() -> None:
-    """The recorder shows secrets by their value; that they stay secret is seen in the next test."""
-
-    def program(options: pulumi.ResourceOptions) -> object:
-        env = [{"name": "x", "value": pulumi.Output.secret("s")}]
-        return deployment(containers=[{"name": "a", "image": "b", "env": env}])(options)
-
-    found = pod_spec(declared(program, TOLERATE))
-    assert found["tolerations"] == [ARM64_TOLERATION]
-    assert found["containers"][0]["env"] == [{"name": "x", "value": "s"}]
-
-
 def changed(props: Mapping[str, Any], change: SchedulingChange, *, type_: str = "kubernetes:apps/v1:Deployment") -> Any:  # noqa: ANN401
     """What the transform alone makes of properties, ``None`` where it leaves them."""
 

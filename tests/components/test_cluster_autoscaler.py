@@ -24,14 +24,14 @@ def test_chart_and_image_are_pinned(with_cluster_autoscaler: World) -> None:
     assert (release["chart"], release["version"]) == ("cluster-autoscaler", "9.59.0")
     assert release["repositoryOpts"] == {"repo": "https://kubernetes.github.io/autoscaler"}
     assert (release["name"], release["namespace"]) == ("cluster-autoscaler", "kube-system")
-    assert values(with_cluster_autoscaler)["image"] == {"tag": "v1.35.0"}
+    assert values(with_cluster_autoscaler)["image"] == {"tag": autoscaled.CLUSTER_AUTOSCALER.image_tag}
 
 
 def test_the_image_comes_from_the_registry_that_has_a_copy() -> None:
     copied = {"charts": {"imageRegistries": {"registry.k8s.io": "registry.example.com/k8s"}}}
     found = autoscaled.world(autoscaled.autoscaling(cluster_autoscaler=True), copied)
     repository = "registry.example.com/k8s/autoscaling/cluster-autoscaler"
-    assert values(found)["image"] == {"repository": repository, "tag": "v1.35.0"}
+    assert values(found)["image"] == {"repository": repository, "tag": autoscaled.CLUSTER_AUTOSCALER.image_tag}
 
 
 def test_it_finds_this_clusters_groups_in_this_region(with_cluster_autoscaler: World) -> None:

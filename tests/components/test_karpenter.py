@@ -24,11 +24,6 @@ def values(found: World) -> dict[str, Any]:
     return dict(release["values"])
 
 
-def test_an_upgrade_brings_the_crds_before_the_controller(with_karpenter: World) -> None:
-    controller = with_karpenter.one(autoscaled.RELEASE, CONTROLLER)
-    assert with_karpenter.one(autoscaled.RELEASE, CRDS).urn in controller.dependencies
-
-
 def test_the_controller_tolerates_the_arm64_taint_and_those_of_its_group(with_karpenter: World) -> None:
     assert values(with_karpenter)["tolerations"] == [
         {"key": "CriticalAddonsOnly", "operator": "Exists"},
@@ -206,7 +201,7 @@ def test_there_is_a_node_pool_for_each_of_the_plans_with_its_weight(with_karpent
     pools: list[Any] = [pool.inputs for pool in with_karpenter.all(autoscaled.NODE_POOL)]
     assert {pool["metadata"]["name"]: pool["spec"]["weight"] for pool in pools} == {
         "general-arm64-spot": 90,
-        "general-amd64-on-demand": 10,
+        "general-amd64-on-demand": 30,
     }
     name = with_karpenter.inputs(autoscaled.NODE_CLASS)["metadata"]["name"]
     for pool in pools:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import replace
 from typing import Any
 
@@ -75,33 +74,3 @@ def test_the_controller_goes_to_its_group_and_not_to_nodes_of_its_own(pod: dict[
         ("karpenter.sh/nodepool", "DoesNotExist"),
     ]
     assert {"key": "arch", "operator": "Equal", "value": "arm64", "effect": "NoSchedule"} in pod["tolerations"]
-
-
-def test_both_controllers_find_room_on_one_node_and_spread_over_two(pod: dict[str, Any]) -> None:
-    assert not pod["affinity"]["podAntiAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"]
-    spreads = pod["topologySpreadConstraints"]
-    assert {each["whenUnsatisfiable"] for each in spreads} == {"ScheduleAnyway"}
-    assert all(each["labelSelector"]["matchLabels"]["app.kubernetes.io/name"] == "karpenter" for each in spreads)
-
-
-def test_the_controllers_container_is_restricted_and_its_image_is_pinned_by_digest(pod: dict[str, Any]) -> None:
-    assert pod["securityContext"]["seccompProfile"] == {"type": "RuntimeDefault"}
-    (container,) = pod["containers"]
-    assert container["securityContext"]["runAsNonRoot"] is True
-    assert container["securityContext"]["readOnlyRootFilesystem"] is True
-    assert container["securityContext"]["capabilities"] == {"drop": ["ALL"]}
-    assert re.search(r"@sha256:[0-9a-f]{64}$", container["image"])
-    assert pod["priorityClassName"] == "system-cluster-critical"
-
-
-def test_pods_take_the_service_account_that_the_role_trusts(objects: Objects, pod: dict[str, Any]) -> None:
-    assert pod["serviceAccountName"] == "karpenter"
-    assert objects["ServiceAccount", "karpenter"]["metadata"]["namespace"] == "kube-system"
-    assert objects["PodDisruptionBudget", "karpenter"]["spec"]["maxUnavailable"] == 1
-
-
-def test_the_crd_chart_brings_the_kinds_that_are_declared(with_karpenter: World) -> None:
-    brought = template("karpenter-crd", with_karpenter)
-    assert {kind for kind, _ in brought} == {"CustomResourceDefinition"}
-    names = {name for _, name in brought}
-    assert {"nodepools.karpenter.sh", "nodeclaims.karpenter.sh", "ec2nodeclasses.karpenter.k8s.aws"} <= names

@@ -5,11 +5,8 @@ from __future__ import annotations
 import importlib
 import json
 import re
-from collections.abc import Mapping
 from functools import cache
 from typing import Any
-
-import pytest
 
 from components.rendering.recording import Recorded
 from tests.components import autoscaled, declared
@@ -65,20 +62,6 @@ def opens_ssh(inputs: object) -> bool:
         ):
             return True
     return False
-
-
-@pytest.mark.parametrize(
-    "inputs",
-    [
-        {"ingress": [{"protocol": "tcp", "fromPort": 22, "toPort": 22}]},
-        {"ingress": [{"protocol": "tcp", "fromPort": 0, "toPort": 65535}]},
-        {"ingress": [{"protocol": "-1", "fromPort": 0, "toPort": 0}]},
-        {"keyName": "admin"},
-        {"remoteAccess": {"ec2SshKey": "admin"}},
-    ],
-)
-def test_an_open_ssh_port_would_be_seen(inputs: Mapping[str, object]) -> None:
-    assert opens_ssh(inputs)
 
 
 def test_nothing_opens_port_22_or_brings_an_ssh_key(full: World) -> None:

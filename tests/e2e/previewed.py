@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 import subprocess
-import threading
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
@@ -60,7 +59,6 @@ class Previews:
     folder: Path
     at_once: int
     _running: dict[str, Future[Previewed]] = field(default_factory=dict)
-    _initialising: threading.Lock = field(default_factory=threading.Lock)
 
     def start(self, changes: Mapping[str, Change]) -> None:
         """Begin; the sandbox must be up, and its files must not change any more."""

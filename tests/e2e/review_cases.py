@@ -12,13 +12,12 @@ from dataclasses import dataclass
 from types import MappingProxyType
 
 from tests.e2e.previewed import Change, replaced
-from tests.e2e.world import Removed, Renamed
+from tests.e2e.world import NO_REFRESH, Renamed
 
 DEV, PROD = "checkout-dev", "payments-prod"
 BESIDE = "beside.py"
-NO_REFRESH = ("preview", "--refresh=false")
+PREVIEW = ("preview", NO_REFRESH)
 ADMINS = ["arn:aws:iam::111122223333:role/platform-admin", "arn:aws:iam::999988887777:role/contractor"]
-POOL = "autoscaling/karpenter/nodePools/general"
 CONTROLLER = {"karpenter": {"controllerGroup": "general"}}
 
 
@@ -39,31 +38,35 @@ def rules(*names: str) -> frozenset[str]:
 
 def dev(**edits: object) -> Change:
     """A change of the development stack's file; ``__`` stands for the slash of a path."""
-    return Change(DEV, {name.replace("__", "/"): value for name, value in edits.items()}, command=NO_REFRESH)
+    return Change(DEV, {name.replace("__", "/"): value for name, value in edits.items()}, command=PREVIEW)
 
 
 def prod(edits: Mapping[str, object]) -> Change:
     """A change of the production stack's file."""
-    return Change(PROD, edits, command=NO_REFRESH)
+    return Change(PROD, edits, command=PREVIEW)
 
 
 def beside(*pairs: tuple[str, str]) -> Change:
     """A change of what stands beside the platform."""
-    return Change(DEV, files={BESIDE: replaced(*pairs)}, command=NO_REFRESH)
+    return Change(DEV, files={BESIDE: replaced(*pairs)}, command=PREVIEW)
 
 
 GROUPS: Mapping[str, Case] = {
-    "scale": Case(
-        dev(nodeGroups__graviton__minSize=3, nodeGroups__graviton__maxSize=12),
-        rules("refused-size"),
-        ("node group graviton", "minSize 1 → 3, maxSize 4 → 12", "while the group has 1 node"),
-        ("node group general", "replaced"),
-    ),
-    "taint-removed": Case(
-        dev(arm64Taint="none"),
-        rules("change-taints", "open-arm64", "roll-nodes"),
-        ("**HIGH** `open-arm64`", "Any pod can be scheduled on these arm64 nodes", "lose the taint `arch=arm64:"),
-        ("node group general",),
+    "scale-and-access": Case(
+        dev(
+            nodeGroups__graviton__minSize=3,
+            nodeGroups__graviton__maxSize=12,
+            apiEndpoint__publicCidrs=["203.0.113.0/24", "198.51.100.0/24"],
+            access__admins=ADMINS,
+        ),
+        rules("public-endpoint", "refused-size", "widen-cluster-access"),
+        (
+            *("node group graviton", "minSize 1 → 3, maxSize 4 → 12", "while the group has 1 node"),
+            "can be reached from: `198.51.100.0/24`",
+            "arn:aws:iam::999988887777:role/contractor",
+            "AmazonEKSClusterAdminPolicy",
+        ),
+        ("node group general", "replaced", "addresses: `203", "role/platform-admin"),
     ),
     "kubernetes-version": Case(
         dev(kubernetesVersion="1.36"),
@@ -76,12 +79,6 @@ GROUPS: Mapping[str, Case] = {
         rules("rename-group", "roll-nodes"),
         ("graviton is renamed to arm",),
         ("node group general", "group batch"),
-    ),
-    "group-removed": Case(
-        dev(nodeGroups__graviton=Removed),
-        rules("lose-nodes", "remove-nodes"),
-        ("HIGH: node group graviton", "The group is deleted", "checkout.example.com/tier=graviton"),
-        ("renamed", "node group general"),
     ),
     "tags-only": Case(
         dev(costCenter="4712"),
@@ -120,12 +117,6 @@ AUTOSCALERS: Mapping[str, Case] = {
         ("Karpenter is replaced by the cluster autoscaler at once", "Karpenter drains all nodes at the same time"),
         ("node group base", "nothing removes them", "under a new name"),
     ),
-    "pool-limits": Case(
-        prod({f"{POOL}/cpuLimit": 64, f"{POOL}/expireAfter": "24h", f"{POOL}/budget": "100%"}),
-        rules("change-disruption", "roll-nodes"),
-        ("expireAfter `720h` → `24h`", "cpu 256, memory `1Ti` → cpu 64"),
-        ("NodePool jobs", "node group"),
-    ),
 }  # fmt: skip
 RIGHTS: Mapping[str, Case] = {
     "beside-changed": Case(
@@ -150,20 +141,10 @@ RIGHTS: Mapping[str, Case] = {
         ),
         ("`10.0.0.0/8`", "node group"),
     ),
-    "access-widened": Case(
-        dev(apiEndpoint__publicCidrs=["203.0.113.0/24", "198.51.100.0/24"], access__admins=ADMINS),
-        rules("public-endpoint", "widen-cluster-access"),
-        (
-            "can be reached from: `198.51.100.0/24`",
-            "arn:aws:iam::999988887777:role/contractor",
-            "AmazonEKSClusterAdminPolicy",
-        ),
-        ("addresses: `203", "role/platform-admin", "node group"),
-    ),
 }
 LOSSES: Mapping[str, Case] = {
     "destroyed": Case(
-        Change(DEV, command=("destroy", "--preview-only", "--refresh=false")),
+        Change(DEV, command=("destroy", "--preview-only", NO_REFRESH)),
         rules("delete-running", "delete-stateful", "preview-failed", "remove-nodes"),
         ("EKS cluster checkout-dev", "orders cannot be deleted because it is protected"),
         failed=True,
@@ -173,7 +154,7 @@ OTHERS: Mapping[str, Case] = {
     "unchanged": Case(Change(DEV), rules(), ("no risk found", "desired-size (1)"), ("node group", "`drift`")),
     "drift": Case(Change(PROD), rules("drift", "narrow-permissions", "widen-iam"), ("managed-nodes",), ("node group",)),
     "new-stack": Case(
-        Change("checkout-qa", {"environment": "qa"}, like=DEV, command=NO_REFRESH),
+        Change("checkout-qa", {"environment": "qa"}, like=DEV, command=PREVIEW),
         rules("public-endpoint", "widen-cluster-access", "widen-iam", "widen-resource-policy", "widen-trust"),
         ("## checkout-qa", "106 created"),
         ("## checkout-dev",),

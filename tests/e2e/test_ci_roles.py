@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
@@ -62,7 +61,7 @@ def test_the_roles_are_created_changed_in_place_and_deleted(program: World) -> N
     assert statement["Principal"]["Federated"].endswith(":oidc-provider/token.actions.githubusercontent.com")
     subjects = statement["Condition"]["StringEquals"]["token.actions.githubusercontent.com:sub"]
     assert subjects == ["repo:example/clusters:environment:prod"]
-    outputs = json.loads(program.pulumi(STACK, "stack", "output", "--json").stdout)
+    outputs = program.outputs(STACK)
     assert sorted(outputs["updateRoleArns"]) == ["dev", "prod"]
     assert outputs["previewRoleArn"] == iam.get_role(RoleName="eks-ci-preview")["Role"]["Arn"]
 

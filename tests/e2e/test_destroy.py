@@ -11,7 +11,7 @@ import pytest
 
 from sandbox import inventory
 from sandbox.aws.remote import Remote
-from tests.e2e.world import World, names
+from tests.e2e.world import NO_REFRESH, World, names
 from tests.sandbox.leftovers import leftovers
 
 pytestmark = pytest.mark.e2e
@@ -44,7 +44,7 @@ def test_a_protected_stack_is_destroyed_only_after_its_protection_was_switched_o
         assert platform.held(stack)[kind] == there[kind]
 
     platform.edit(stack, "deletionProtection", value=False)
-    platform.up(stack)
+    platform.up(stack, NO_REFRESH)
     assert eks.describe_cluster(name=cluster)["cluster"]["deletionProtection"] is False
     platform.pulumi(stack, "destroy", "--yes", "--skip-preview", "--json")
     left = leftovers(platform.server.url, region)

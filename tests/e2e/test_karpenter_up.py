@@ -24,7 +24,7 @@ from tests.e2e import aws as held
 from tests.e2e.cluster_records import node_pools, records, releases
 from tests.e2e.conftest import watched
 from tests.e2e.order import one_after_the_other, times
-from tests.e2e.world import Step, World, done
+from tests.e2e.world import NO_REFRESH, Step, World, done
 
 pytestmark = pytest.mark.e2e
 STACK = "checkout-dev"
@@ -150,10 +150,9 @@ def test_up_waits_for_the_api_server_and_is_red_until_helm_has_deployed_a_releas
     assert eks.describe_access_entry(**of)["accessEntry"]["kubernetesGroups"] == sorted(ENTRY["groups"])
     # The last group goes too: AWS's provider would keep it if the list were omitted.
     first.edit(STACK, "access", "entries", "shop", "groups", value=[])
-    (step,) = first.up(STACK)
+    (step,) = first.up(STACK, NO_REFRESH)
     assert (step.op, step.what.partition(" ")[0]) == ("update", "aws:eks/accessEntry:AccessEntry")
     assert eks.describe_access_entry(**of)["accessEntry"]["kubernetesGroups"] == []
-    assert first.preview(STACK) == []
 
 
 def test_scarce_capacity_is_asked_for_as_the_stack_says(there: World) -> None:
@@ -183,9 +182,9 @@ def test_a_failed_upgrade_is_repaired_at_once_without_a_refresh_and_a_pending_on
 ) -> None:
     remote.set_faults(Failure("release", "karpenter"))
     there.edit(STACK, "autoscaling", "karpenter", "spotToSpotConsolidation", value=True)
-    assert "Helm release" in ended(there)
+    assert "Helm release" in ended(there, NO_REFRESH)
     remote.set_faults()
-    there.pulumi(STACK, *UP, "--refresh=false")
+    there.pulumi(STACK, *UP, NO_REFRESH)
     assert there.preview(STACK) == []
     set_status(there, "karpenter", "pending-upgrade")
     assert "kube-system/karpenter is pending-upgrade (revision 3), not deployed" in ended(there)
@@ -196,7 +195,7 @@ def test_a_failed_upgrade_is_repaired_at_once_without_a_refresh_and_a_pending_on
 def test_a_node_group_that_could_not_be_created_is_named_until_it_is_deleted(there: World, remote: Remote) -> None:
     remote.set_faults(Failure("nodegroup", "extra"))
     there.edit(STACK, "nodeGroups", "extra", value={"instanceTypes": ["m7i.large"]})
-    ended(there)
+    ended(there, NO_REFRESH)
     said = ended(there)
     eks, cluster = there.aws(STACK).client("eks"), there.plan(STACK).cluster.name
     group = held.managed_group(there.aws(STACK), cluster, "extra")["nodegroupName"]
@@ -235,7 +234,7 @@ def test_a_new_chart_brings_its_crds_before_its_controller_and_touches_no_node(t
     nodes, pools = there.instance_ids(STACK), node_pools(there, STACK)
     assert pools
     there.edit(STACK, "autoscaling", "karpenter", "version", value=KARPENTER_CHART)
-    said = there.pulumi(STACK, *UP)
+    said = there.pulumi(STACK, *UP, NO_REFRESH)
     assert sorted(done(said), key=lambda step: step.what) == [
         Step("update", CONTROLLER, frozenset({"version"})),
         Step("update", CRDS, frozenset({"version"})),

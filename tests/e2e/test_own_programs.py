@@ -13,7 +13,6 @@ import subprocess
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import pytest
 import yaml
@@ -76,15 +75,11 @@ def images(program: Program) -> dict[str, str]:
     return {group["nodegroupName"].rpartition("-")[0]: group["amiType"] for group in groups}
 
 
-def outputs(program: Program) -> Any:  # noqa: ANN401  (JSON)
-    return json.loads(program.pulumi(STACK, "stack", "output", "--json").stdout)
-
-
 @pytest.mark.parametrize("program", ["python"], indirect=True)
 def test_a_python_program_that_imports_the_installed_package_comes_up(program: Program) -> None:
     program.sandbox("up", STACK)
     assert images(program) == IMAGES
-    assert outputs(program)["nodeGroups"]["graviton"]["architecture"] == "arm64"
+    assert program.outputs(STACK)["nodeGroups"]["graviton"]["architecture"] == "arm64"
     types = {resource["type"] for resource in program.resources(STACK)}
     assert {"multiarch-eks:index:Platform", "multiarch-eks:components:Platform"} <= types
 
@@ -161,7 +156,7 @@ def test_a_yaml_program_comes_up_by_the_plugin_and_is_rejected_with_the_property
     assert images(program) == {**IMAGES, "batch": "AL2023_ARM_64_STANDARD"}
     cluster = program.aws(STACK).client("eks").describe_cluster(name="shop-dev")["cluster"]
     assert cluster["zonalShiftConfig"] == {"enabled": True}
-    told = outputs(program)
+    told = program.outputs(STACK)
     assert (told["batch"], list(told["priorities"])) == ("arm64", ["batch"])
     assert told["pools"][0] == "general-arm64-spot"
     assert subnets_of_nodes(program) == set(told["subnets"])

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from sandbox.layout import CLONE
-from tests.e2e.world import World
+from tests.e2e.world import NO_REFRESH, World
 
 PACK = str(CLONE / "policy" / "__main__.py")
 """As a program: the sandbox's language host is older than the engine, and can't start a pack by its folder."""
@@ -43,13 +43,13 @@ def by_hand(platform: World) -> Iterator[World]:
 
 
 def test_what_the_components_declare_follows_every_mandatory_policy(platform: World) -> None:
-    said = platform.pulumi("payments-prod", "preview", "--policy-pack", PACK)
+    said = platform.pulumi("payments-prod", "preview", NO_REFRESH, "--policy-pack", PACK)
     assert "[mandatory]" not in said.stdout
     assert "multiarch-eks@v0.1.0" in said.stdout
 
 
 def test_resources_written_by_hand_are_rejected_before_anything_is_made(by_hand: World) -> None:
-    said = by_hand.pulumi("checkout-dev", "preview", "--policy-pack", PACK, expect=1)
+    said = by_hand.pulumi("checkout-dev", "preview", NO_REFRESH, "--policy-pack", PACK, expect=1)
     policies = {line.split()[2] for line in said.stdout.splitlines() if "[mandatory]" in line and "by-hand" in line}
     assert policies == {
         "policy-architecture",

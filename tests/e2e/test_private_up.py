@@ -6,7 +6,7 @@ import pytest
 
 from sandbox.layout import CLONE
 from tests.e2e.cluster_records import node_pools, records, releases
-from tests.e2e.world import World
+from tests.e2e.world import NO_REFRESH, World
 
 pytestmark = pytest.mark.e2e
 STACK = "vault-prod"
@@ -37,7 +37,7 @@ def test_either_autoscaler_comes_up_without_internet_access_changes_nothing_more
     endpoints = [*world.plan(STACK).network.endpoints, "autoscaling"]  # type: ignore[union-attr]
     world.edit(STACK, "network", "endpoints", value=endpoints)
     world.edit(STACK, "autoscaling", value={"use": "cluster-autoscaler"})
-    world.up(STACK)
+    world.up(STACK, NO_REFRESH)
     assert world.preview(STACK) == []
     assert node_pools(world, STACK) == {}
     image = releases(world, STACK)["cluster-autoscaler"]["values"]["image"]

@@ -17,7 +17,6 @@ from tests.e2e.world import STACKS, World
 
 pytestmark = [pytest.mark.e2e, pytest.mark.parametrize("stack", STACKS)]
 AWS_SAYS = {Architecture.AMD64: "x86_64", Architecture.ARM64: "arm64"}
-EKS_SAYS = {"NoSchedule": "NO_SCHEDULE", "NoExecute": "NO_EXECUTE", "PreferNoSchedule": "PREFER_NO_SCHEDULE"}
 
 
 def groups(world: World, stack: str, kind: NodeGroupKind | None = None) -> Iterator[tuple[NodeGroupPlan, held.Group]]:
@@ -66,36 +65,9 @@ def test_groups_have_the_planned_sizes_and_as_many_running_instances(platform: W
         assert {row["InstanceId"] for row in scaling["Instances"]} == {row["InstanceId"] for row in group.instances}
 
 
-def test_managed_groups_tell_the_nodes_taints_in_the_spelling_of_eks(platform: World, stack: str) -> None:
-    for plan, group in groups(platform, stack, NodeGroupKind.MANAGED):
-        assert group.managed is not None
-        told = [(row["key"], row.get("value", ""), row["effect"]) for row in group.managed.get("taints", [])]
-        assert told == [(taint.key, taint.value, EKS_SAYS[taint.effect]) for taint in plan.taints]
-        assert group.managed["labels"] == dict(plan.labels)
-        assert group.managed["amiType"] == plan.ami_type.name
-        assert group.managed["capacityType"] == plan.capacity_type.eks
-        assert group.managed["instanceTypes"] == [instance.name for instance in plan.instance_types]
-        assert "kubelet" not in (held.user_data(group.template) if "UserData" in group.template else "")
-
-
-def test_self_managed_groups_tell_the_kubelet_its_taints_and_labels(platform: World, stack: str) -> None:
-    for plan, group in groups(platform, stack, NodeGroupKind.SELF_MANAGED):
-        text = held.user_data(group.template)
-        assert plan.taints or plan.architecture is Architecture.AMD64
-        for taint in plan.taints:
-            bottlerocket = f'"{taint.key}" = ["{taint.value}:{taint.effect}"]'
-            assert (bottlerocket if plan.family.name == "BOTTLEROCKET" else str(taint)) in text
-        assert ("--register-with-taints=" in text or "node-taints]" in text) is bool(plan.taints)
-        for key, value in plan.labels:
-            assert key in text
-            assert value in text
-        marks = held.pairs(group.scaling["Tags"])
-        assert marks[f"kubernetes.io/cluster/{platform.plan(stack).cluster.name}"] == "owned"
-
-
 def test_the_stacks_outputs_name_what_is_there(platform: World, stack: str) -> None:
     plan, aws = platform.plan(stack), platform.aws(stack)
-    outputs = json.loads(platform.pulumi(stack, "stack", "output", "--json").stdout)
+    outputs = platform.outputs(stack)
     assert outputs["cluster"] == {"name": plan.cluster.name, "version": plan.cluster.version}
     told = cluster(aws, plan)
     configured = json.loads(outputs["kubeconfig"])

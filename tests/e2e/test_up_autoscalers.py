@@ -14,11 +14,9 @@ from tests.e2e.world import World
 
 pytestmark = pytest.mark.e2e
 
-WITH_CLUSTER_AUTOSCALER, WITH_KARPENTER = "checkout-dev", "payments-prod"
-
 
 def test_the_cluster_autoscaler_finds_every_group_and_ranks_it_by_its_real_name(platform: World) -> None:
-    stack = WITH_CLUSTER_AUTOSCALER
+    stack = "checkout-dev"
     plan = platform.plan(stack)
     assert plan.autoscaling.cluster_autoscaler is not None
     wanted = dict(plan.autoscaling.cluster_autoscaler.tags)

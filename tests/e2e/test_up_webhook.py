@@ -9,7 +9,7 @@ import pytest
 import multiarch
 from tests.e2e.cluster_records import identities, records, releases
 from tests.e2e.order import times
-from tests.e2e.world import World
+from tests.e2e.world import NO_REFRESH, World
 
 pytestmark = pytest.mark.e2e
 
@@ -36,7 +36,7 @@ def test_they_come_with_a_release_and_a_role_and_go_in_a_safe_order(platform: Wo
     platform.edit(STACK, "iam", value={"serviceAccounts": accounts})
     selectors = [{"namespace": "jobs-*", "labels": {"size": "small"}}]
     platform.edit(STACK, "fargateProfiles", value={"small": {"selectors": selectors}})
-    platform.up(STACK)
+    platform.up(STACK, NO_REFRESH)
     _gives_roles_to_service_accounts(platform)
     _comes_as_a_release_with_a_role_that_reads_repositories(platform)
     assert platform.preview(STACK) == []
@@ -59,8 +59,7 @@ def _comes_as_a_release_with_a_role_that_reads_repositories(installed: World) ->
 
 
 def _gives_roles_to_service_accounts(installed: World) -> None:
-    outputs = json.loads(installed.pulumi(STACK, "stack", "output", "--json").stdout)
-    roles, eks = outputs["serviceAccountRoles"], installed.aws(STACK).client("eks")
+    roles, eks = installed.outputs(STACK)["serviceAccountRoles"], installed.aws(STACK).client("eks")
     (found,) = eks.list_pod_identity_associations(clusterName=STACK, namespace="shop")["associations"]
     one = eks.describe_pod_identity_association(clusterName=STACK, associationId=found["associationId"])
     assert one["association"]["roleArn"] == roles["orders"]
@@ -80,7 +79,7 @@ def _goes_before_its_role_and_its_namespace(installed: World) -> None:
     installed.edit(STACK, "addons", value={"extra": {}})
     installed.edit(STACK, "iam", value={})
     installed.edit(STACK, "fargateProfiles", value={})
-    found = times(installed.pulumi(STACK, "up", "--yes", "--skip-preview", "--json"))
+    found = times(installed.pulumi(STACK, "up", "--yes", "--skip-preview", "--json", NO_REFRESH))
     release = ("delete", f"kubernetes:helm.sh/v3:Release {NAME}")
     for kind in ("aws:eks/podIdentityAssociation:PodIdentityAssociation", "kubernetes:core/v1:Namespace"):
         assert found.before(release, ("delete", f"{kind} {NAME}"))

@@ -7,20 +7,12 @@ import re
 import pytest
 
 from sandbox import server
-from sandbox.verify_demo.faults import arm64_group
 from tests.e2e.world import World
 from tests.quotations import ROOT, blocks, matches
-from tests.stack.words import plan
 
 pytestmark = pytest.mark.e2e
 STACK = "checkout-dev"
 PAGE = ROOT / "docs" / "how-to" / "verify.md"
-
-
-def test_a_stack_without_tainted_arm64_nodes_is_not_for_the_demo() -> None:
-    assert arm64_group(plan()) is not None
-    assert arm64_group(plan({"nodeGroups": {"web-arm": None}})) is None
-    assert arm64_group(plan({"nodeGroups": {"web-arm": {"arm64Taint": False}}})) is None
 
 
 def test_both_commands_find_nothing_in_a_healthy_cluster_and_name_all_four_faults(

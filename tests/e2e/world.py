@@ -10,9 +10,10 @@ import signal
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +29,8 @@ from tests.e2e.aws import instances
 
 STACKS = ("checkout-dev", "gke-parity", "legacy-al2", "payments-prod")
 TIMEOUT = 600.0  # seconds for one command; on an idle machine the longest takes 20
+NO_REFRESH = "--refresh=false"
+"""For a command of which a test asks nothing that reading AWS first could change: it needs half the time."""
 _NO_CHANGE = frozenset({"read", "refresh", "same"})
 _PROJECT = ("Pulumi.yaml", "__main__.py", "charts", "components", "config", "multiarch")
 
@@ -85,7 +88,7 @@ class World:
         return make_plan(load_file(self.stack_file(stack), project_file=self.settings), today=date.today())  # noqa: DTZ011
 
     def aws(self, stack: str) -> inventory.Aws:
-        return inventory.Aws(self.server.url, self.layout.region(stack))
+        return _aws(self.server.url, self.layout.region(stack))
 
     @property
     def server(self) -> state.Server:
@@ -111,9 +114,13 @@ class World:
 
     def resources(self, stack: str) -> list[dict[str, Any]]:
         """The stack's resources as Pulumi's state has them."""
-        exported = json.loads(self.pulumi(stack, "stack", "export").stdout)
-        found: list[dict[str, Any]] = exported["deployment"].get("resources") or []
+        (file,) = self.layout.backend.glob(f".pulumi/stacks/*/{stack}.json")
+        found: list[dict[str, Any]] = json.loads(file.read_text())["checkpoint"]["latest"].get("resources") or []
         return found
+
+    def outputs(self, stack: str) -> Mapping[str, Any]:
+        """The stack's outputs, without secrets."""
+        return backend.checkpoint(self.layout, stack).outputs
 
     # -- the sandbox's commands -------------------------------------------------------------------------------------
 
@@ -274,6 +281,12 @@ class World:
         return list(left.values())
 
 
+@cache
+def _aws(url: str, region: str) -> inventory.Aws:
+    """Keep its clients, each of which takes as long to make as some calls."""
+    return inventory.Aws(url, region)
+
+
 def make_world(root: Path) -> World:
     """Copy what the project is made of; the Python of the copy is the one that runs the tests."""
     root.mkdir(parents=True)
@@ -309,10 +322,6 @@ def what(urn: str) -> str:
     return f"{parts[2].rpartition('$')[2]} {parts[3]}"
 
 
-class Removed:
-    """In place of a value: the key goes."""
-
-
 @dataclass(frozen=True, slots=True)
 class Renamed:
     """In place of a value: the key gets another name, and stays where it is."""
@@ -331,8 +340,6 @@ def edit(file: Path, path: Sequence[str], value: object) -> None:
         place = place.setdefault(each, {})
     if isinstance(value, Renamed):
         place.insert(list(place).index(key), value.name, place.pop(key))
-    elif value is Removed:
-        del place[key]
     else:
         place[key] = value
     with file.open("w") as sink:

@@ -32,13 +32,6 @@ def test_what_ec2_does_not_say_today_is_an_error(supported: list[str]) -> None:
         parse_ec2_architecture(supported)
 
 
-def test_amis_spell_amd64_in_their_own_way() -> None:
-    assert {architecture: format_ami_architecture(architecture) for architecture in Architecture} == {
-        Architecture.AMD64: "x86_64",
-        Architecture.ARM64: "arm64",
-    }
-
-
 @pytest.mark.parametrize("architecture", Architecture)
 def test_what_goes_to_an_ami_comes_back_from_ec2(architecture: Architecture) -> None:
     assert parse_ec2_architecture([format_ami_architecture(architecture)]) is architecture

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -14,7 +13,6 @@ import yaml
 from multiarch.webhook.metrics import Metrics
 from tests.observability import metrics, promtool
 from tests.observability.promtool import ALERTS, ROOT, Series
-from tools import build
 
 pytestmark = pytest.mark.tools
 
@@ -253,18 +251,6 @@ def test_the_series_of_the_cases_exist() -> None:
         for series in (*case.fires, *case.quiet):
             for metric_name, labels in metrics.used(series):
                 assert labels <= known[metric_name], series
-
-
-def test_the_api_servers_metrics_are_those_of_its_source() -> None:
-    folder = build.module_dir("kubernetes", "k8s.io/apiserver")
-    source = (folder / "pkg" / "admission" / "metrics" / "metrics.go").read_text(encoding="utf-8")
-    written = {
-        name: tuple(re.findall(r'"(\w+)"', labels))
-        for name, labels in re.findall(r'Name: +"(webhook_\w+)",.*?\[\]string\{([^}]*)\}', source, re.DOTALL)
-    }
-    for name, labels in metrics.API_SERVER.items():
-        short = name.removeprefix("apiserver_admission_").removesuffix("_bucket")
-        assert written[short] == tuple(each for each in labels if each != "le")
 
 
 def test_promtool_finds_nothing_in_the_metrics() -> None:

@@ -57,14 +57,6 @@ def lost(given: Any, read: Any, path: str = "") -> list[str]:  # noqa: ANN401 (J
     return [] if given == read else [f"{path}: {given!r} was read as {read!r}"]
 
 
-def test_a_misspelt_key_is_noticed() -> None:
-    plugins.register_default_plugins()
-    panel = next(panels())
-    wrong = {**DASHBOARD, "panels": [{**panel, "fieldConfig": {"defaults": {"unitt": "s"}, "overrides": []}}]}
-    written = json.loads(json.dumps(Dashboard.from_json(wrong), cls=JSONEncoder))
-    assert lost(wrong, written) == [".panels[0].fieldConfig.defaults.unitt: 's' was read as None"]
-
-
 def test_every_panel_says_what_it_shows_in_which_unit_and_asks_the_chosen_data_source() -> None:
     for panel in panels():
         assert panel["title"], panel["id"]

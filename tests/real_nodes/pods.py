@@ -8,13 +8,11 @@ from typing import Any
 
 from multiarch.facts.architectures import Architecture
 from sandbox.cluster.kube import Kube, Object
+from sandbox.cluster.pods import end_pods
 from sandbox.cluster.programs import wait_for
 
 SPACE = "real"
 TOLERATES = [{"key": "arch", "operator": "Equal", "value": "arm64", "effect": "NoSchedule"}]
-
-
-_WORKLOADS = (("apps/v1", "Deployment"), ("apps/v1", "DaemonSet"), ("apps/v1", "ReplicaSet"), ("batch/v1", "Job"))
 
 
 @contextmanager
@@ -30,23 +28,6 @@ def namespace(kube: Kube) -> Iterator[None]:
         yield
     finally:
         end_pods(kube, SPACE)
-
-
-def end_pods(kube: Kube, space: str) -> None:
-    """Delete the workloads of a namespace, and wait until its pods have ended, without kubelets' grace."""
-    for api, kind in _WORKLOADS:
-        for item in kube.list(api, kind, space):
-            kube.delete({"apiVersion": api, "kind": kind, **item})
-
-    def is_empty() -> bool:
-        left = kube.list("v1", "Pod", space)
-        for item in left:
-            # Also of a workload that made another pod before it was gone: the garbage collector gives it 30 s.
-            if item["metadata"].get("deletionGracePeriodSeconds", 30) > 1:
-                kube.delete({"apiVersion": "v1", "kind": "Pod", **item}, grace=1)
-        return not left
-
-    wait_for(is_empty, "the pods to end", timeout=60)
 
 
 def pod(name: str, image: str, architecture: Architecture | None, *, arguments: Sequence[str] = ()) -> Object:

@@ -1,7 +1,6 @@
 """GitLab's template of image builds, run by gitlab-ci-local with buildx and with buildah.
 
-What it pushes runs on nodes of both architectures, a failed build leaves no tag, and credentials are gone however a
-build ends.
+What it pushes runs on nodes of both architectures, and credentials are gone however a build ends.
 """
 
 from __future__ import annotations
@@ -36,8 +35,7 @@ from tools import build
 MACHINES = {Architecture.AMD64: "x86_64", Architecture.ARM64: "aarch64"}
 DOCKERFILE = f"""\
 FROM docker.io/{small.NAME}:{small.TAG}
-ARG FAIL_ON=nothing
-RUN test "$(uname -m)" != "$FAIL_ON" && uname -m >/built-on
+RUN uname -m >/built-on
 ARG SECONDS=0
 RUN /bin/sleep $SECONDS
 ENTRYPOINT ["/bin/sh", "-c", "echo built on $(/bin/cat /built-on), runs on $(uname -m); exec /bin/sleep 600"]
@@ -52,7 +50,7 @@ include:
       login: variables, {more}}}
 """
 BUILDAH = 'builder: buildah, provenance: "false", sbom: false'
-BUILDX = "build_args: FAIL_ON=nothing"
+BUILDX = "build_args: SECONDS=0"
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,12 +154,6 @@ def test_each_image_has_its_provenance_and_its_sbom(site: Site, built: gitlab.Ra
         ]
 
 
-def test_each_architecture_has_a_cache_of_its_own(site: Site, built: gitlab.Ran) -> None:
-    assert built.code == 0, built.out
-    tags = site.crane("ls", f"{site.registry.host}/team/app-cache").stdout.split()
-    assert tags == ["cache-amd64", "cache-arm64"]
-
-
 def test_buildah_builds_the_same_without_attestations(site: Site, built_by_buildah: gitlab.Ran) -> None:
     assert built_by_buildah.code == 0, built_by_buildah.out
     index = json.loads(site.crane("manifest", f"{site.registry.host}/team/other:latest").stdout)
@@ -210,15 +202,6 @@ def test_it_runs_on_nodes_of_both_architectures(ready_nodes: Nodes, site: Site) 
 def test_the_password_is_in_no_log_and_no_credentials_are_left(site: Site, built: gitlab.Ran) -> None:
     assert built.code == 0, built.out
     assert ACCOUNT.password not in built.out
-    assert not list(site.credentials.iterdir())
-
-
-def test_a_build_that_fails_for_one_architecture_leaves_no_tag(site: Site) -> None:
-    ran = site.forge.run(site.team("half", "build_args: FAIL_ON=aarch64"), **site.variables)
-    assert ran.code == 1, ran.out
-    assert "linux/amd64: pushed" in ran.out
-    listed = site.crane("ls", f"{site.registry.host}/team/half")
-    assert listed.stdout == ""
     assert not list(site.credentials.iterdir())
 
 

@@ -9,8 +9,7 @@ from pathlib import Path
 import pytest
 
 from multiarch.errors import OutsideError
-from multiarch.facts.architectures import Architecture
-from sandbox.cluster import binfmt, cluster, machine
+from sandbox.cluster import binfmt, machine
 from sandbox.cluster.cluster import Nodes
 from tools import build
 
@@ -43,14 +42,6 @@ def test_an_entry_that_serves_is_not_registered_again(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
     binfmt.unregister(tmp_path)
     assert sorted(place.name for place in binfmt.ENTRIES.iterdir()) == before
-
-
-def test_without_an_emulator_the_reason_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    def missing(name: str) -> Path:
-        raise build.BuildError(f"{name} is not on PATH")
-
-    monkeypatch.setattr(build, "ensure", missing)
-    assert cluster._emulate(Architecture.AMD64) == "qemu-aarch64-static is not on PATH"  # noqa: SLF001 (no public way)
 
 
 def test_real_nodes_need_root(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-import hashlib
-import io
 import json
 import subprocess
-import tarfile
 from collections.abc import Iterator, Mapping
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -24,7 +20,6 @@ from tests.real_nodes.on_node import command_prefix
 from tests.real_nodes.pods import namespace, pod, until
 
 AMD64, ARM64 = Architecture
-IMPORTED = "registry.example.com/imported/api:1"
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -118,59 +113,6 @@ def test_containers_have_the_manifest_that_containerd_chose(ready_nodes: Nodes, 
         assert found.elf.architecture is architecture
         assert found.emulator == ("qemu-aarch64-static" if node.settings.emulated else "")
         assert (found.executable, found.fault) == ("/bin/service", "")
-
-
-@pytest.mark.parametrize("architecture", Architecture)
-def test_a_container_of_an_imported_image_has_its_manifest(
-    ready_nodes: Nodes, architecture: Architecture, tmp_path: Path
-) -> None:
-    node = ready_nodes.by_architecture[architecture]
-    running(ready_nodes, f"exported-{architecture}", images.BOTH, architecture)
-    manifest = write_archive(node, child(node, target(node, images.BOTH), architecture), tmp_path / "image.tar")
-    node.ctr(
-        "images",
-        "import",
-        "--local",
-        "--snapshotter",
-        node.settings.snapshotter,
-        "--all-platforms",
-        str(tmp_path / "image.tar"),
-    )
-    status = running(ready_nodes, f"imported-{architecture}", IMPORTED, architecture, imagePullPolicy="Never")
-    found = reported(node, status)
-
-    assert target(node, IMPORTED) == manifest
-    assert (found.manifest, found.config) == (manifest, config(node, manifest))
-    assert status["imageID"] == found.config
-    assert found.elf is not None
-    assert found.elf.architecture is architecture
-
-
-def write_archive(node: Node, manifest: str, file: Path) -> str:
-    """An archive with one image: that of a manifest, but no kubelet has pulled it. Returns its manifest's digest."""
-    blobs: dict[str, bytes] = {}
-
-    def added(content: object) -> tuple[str, int]:
-        data = json.dumps(content).encode()
-        digest = hashlib.sha256(data).hexdigest()
-        blobs[f"blobs/sha256/{digest}"] = data
-        return f"sha256:{digest}", len(data)
-
-    made = json.loads(node.ctr("content", "get", manifest))
-    own, size = added({**json.loads(node.ctr("content", "get", made["config"]["digest"])), "author": "an archive"})
-    made["config"] |= {"digest": own, "size": size}
-    result, size = added(made)
-    described = {"mediaType": made["mediaType"], "digest": result, "size": size}
-    named = {**described, "annotations": {"io.containerd.image.name": IMPORTED}}
-    blobs["index.json"] = json.dumps({"schemaVersion": 2, "manifests": [named]}).encode()
-    blobs["oci-layout"] = b'{"imageLayoutVersion": "1.0.0"}'
-    # The layers are in the node's content store already.
-    with tarfile.open(file, "w") as archive:
-        for name, data in blobs.items():
-            member = tarfile.TarInfo(name)
-            member.size = len(data)
-            archive.addfile(member, io.BytesIO(data))
-    return result
 
 
 def test_a_program_for_another_architecture_is_found(ready_nodes: Nodes) -> None:

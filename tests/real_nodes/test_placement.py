@@ -88,7 +88,7 @@ def end_at(kube: Kube, name: str, expected: Mapping[str, str]) -> None:
 
 def groups_of(run: type_of_run, file: Path) -> set[str]:
     """The groups that ``simulate`` gives the pods of a manifest."""
-    ran = run("simulate", STACK, "--pods", str(file), "-o", "json")
+    ran = run("simulate", STACK, "--manifests", str(file), "-o", "json")
     assert ran.code == 0, ran.err
     return {place["group"] for each in ran.json["workloads"] for place in each["places"]}
 
@@ -129,26 +129,3 @@ def test_a_pod_comes_to_arm64_nodes_once_its_manifest_tolerates_and_prefers_them
 
 def state_of(audited: Mapping[str, Any], name: str) -> str:
     return next(str(row["state"]) for row in audited["workloads"] if row["name"] == name)
-
-
-def test_the_matrix_of_daemon_sets_says_what_runs_on_each_node(kube: Kube, run: type_of_run, nodes: Nodes) -> None:
-    for name, image, spec in (
-        ("everywhere", images.BOTH, {"tolerations": TOLERATES}),
-        ("untolerant", images.BOTH, {}),
-        ("foreign", images.FOREIGN, {"tolerations": TOLERATES}),
-    ):
-        kube.create(workload("DaemonSet", name, image, **spec))
-    end_at(kube, "everywhere", {GENERAL: "running", GRAVITON: "running"})
-    end_at(kube, "untolerant", {GENERAL: "running"})
-    end_at(kube, "foreign", dict.fromkeys((GENERAL, GRAVITON), "exec format error"))
-    where = ("--kubeconfig", str(nodes.plane.kubeconfig), "-n", SPACE, "--hosts-dir", str(nodes.hosts))
-    ran = run("audit", "daemonsets", *where, "-o", "json")
-    assert ran.code == 0, ran.err
-    cells = {row["name"]: {each["column"]: each["outcome"] for each in row["cells"]} for row in ran.json["daemonSets"]}
-    names = {each["name"]: each["architecture"] for each in ran.json["columns"]}
-    by_architecture = {name: {names[column]: outcome for column, outcome in row.items()} for name, row in cells.items()}
-    assert by_architecture == {
-        "everywhere": {"amd64": "runs", "arm64": "runs"},
-        "untolerant": {"amd64": "runs", "arm64": "does not run"},
-        "foreign": {"amd64": "fails", "arm64": "fails"},
-    }

@@ -16,13 +16,14 @@ from multiarch.rebalance.install.policy import NAME, NAMESPACE
 from sandbox.cluster import images
 from sandbox.cluster.cluster import Nodes
 from sandbox.cluster.kube import Kube, Object
+from sandbox.cluster.pods import end_pods
 from sandbox.cluster.programs import ClusterError, wait_for
 from sandbox.registry.images import HOST
 from sandbox.webhook_demo import demo
 from sandbox.webhook_demo.installed import IMAGE, served
 from sandbox.webhook_image import image
 from tests.cluster.rebalancing import rebalance_plan
-from tests.real_nodes.pods import SPACE, TOLERATES, end_pods, log, namespace, template
+from tests.real_nodes.pods import SPACE, TOLERATES, log, namespace, template
 
 PREFERRED: Final = {
     "weight": 1,
@@ -57,8 +58,9 @@ def nodes(real_nodes: Nodes) -> Iterator[Nodes]:
             lease = kube.get("coordination.k8s.io/v1", "Lease", LEASE, LEASE_NAMESPACE)
             if lease is not None:
                 kube.delete(lease)
-            for node in real_nodes.by_architecture.values():
-                node.stop_kubelet()
+    # Pods end by their kubelets; those of a Node that is deleted end after a minute.
+    for node in real_nodes.by_architecture.values():
+        node.stop_kubelet()
 
 
 def suspended(item: Object) -> Object:

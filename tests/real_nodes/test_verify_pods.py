@@ -18,11 +18,11 @@ from multiarch.facts.architectures import Architecture
 from sandbox.cluster.cluster import Nodes
 from sandbox.cluster.kube import Kube
 from sandbox.cluster.node import Node
+from sandbox.cluster.pods import end_pods
 from sandbox.cluster.programs import ClusterError, wait_for
 from sandbox.registry import server
 from sandbox.registry.images import Repository
 from tests.cli.running import Ran, type_of_run
-from tests.real_nodes.pods import end_pods
 from tools import build
 
 _AMD64, _ARM64 = Architecture

@@ -120,12 +120,6 @@ def test_such_a_pod_stays(change: Callable[[World], None], reason: str) -> None:
     assert why.startswith(reason)
 
 
-def test_the_same_pod_without_any_of_it_moves() -> None:
-    made = world()
-    made.add_workload("api", ["amd64-1", "arm64-1", "arm64-1"], affinity=PREFERS_ARM64)
-    assert moved(moves(made)) == [("amd64-1", "shop/api-0")]
-
-
 def test_volumes_that_every_node_has_keep_no_pod() -> None:
     made = world()
     made.add_workload("api", ["amd64-1", "arm64-1"], affinity=PREFERS_ARM64)

@@ -1,4 +1,4 @@
-"""Projects to bring up, and a watch on what they leave running."""
+"""Projects to bring up, with a watch on what they leave running, and the sandbox's AWS by itself."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from sandbox import processes, state
+from tests.sandbox.served import Served, address, serving
 from tests.sandbox.shop import PROGRAM, SETTINGS, Project
 
 
@@ -40,3 +41,16 @@ def shared(up_once: Project) -> Project:
     """A project whose sandbox is up; the stack's file is as it was at first, the stack as the last test left it."""
     up_once.set()
     return up_once
+
+
+@pytest.fixture(scope="session")
+def server() -> Iterator[Served]:
+    with serving(policies=False) as process:
+        yield Served(address(process))
+
+
+@pytest.fixture
+def aws(server: Served) -> Served:
+    """An AWS that runs since an earlier test, and is empty."""
+    server.empty()
+    return server

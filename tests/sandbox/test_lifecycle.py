@@ -258,10 +258,10 @@ def test_a_shell_works_on_its_own_stack_whatever_is_up_beside_it(shared: Project
 def test_plain_pulumi_in_the_printed_environment_is_the_sandboxs(shared: Project) -> None:
     shared.run("up", "shop-dev")
     engine = state.load(shared.layout).engine
-    shown = by_hand(shared, "pulumi preview --expect-no-changes && pulumi stack output parts")
+    shown = by_hand(shared, "pulumi preview --expect-no-changes && pulumi stack output password --show-secrets")
     assert shown.returncode == 0, shown.stdout + shown.stderr
     assert "3 unchanged" in shown.stdout
-    assert shown.stdout.endswith("2\n")
+    assert shown.stdout.endswith("hidden\n")
     assert "what `pulumi config set` writes is discarded" in shown.stderr
     shared.stack_file().write_text("config:\n  fixture:parts: [one, two, three]\n")
     changed = by_hand(shared, "pulumi up --yes --skip-preview --non-interactive")

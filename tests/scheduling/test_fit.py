@@ -3,8 +3,6 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from multiarch.facts.architectures import Architecture
 from multiarch.scheduling.fit import explain_never, list_allowed_zones, list_unmodelled, sum_daemon_overhead
@@ -32,10 +30,6 @@ TAINTED = ("arch=arm64:NoSchedule",)
 def said(wanted: Pod, **more: Any) -> tuple[Cause, str] | None:
     reason = explain_never(wanted.spec, shape(**more))
     return None if reason is None else (reason.cause, str(reason))
-
-
-def test_a_pod_that_asks_for_nothing_fits() -> None:
-    assert said(pod()) is None
 
 
 def test_a_taint_without_a_toleration_keeps_the_pod_off() -> None:
@@ -228,19 +222,6 @@ def test_claims_of_a_stateful_set_are_said() -> None:
     claims = [{"metadata": {"name": "data"}}]
     (made,) = pods(workload("StatefulSet", volumeClaimTemplates=claims))
     assert list_unmodelled(made) == ("volume claim templates: the zones of the volumes that exist already",)
-
-
-AMOUNTS = st.builds(ResourceAmounts, st.integers(-5, 20), st.integers(-5, 20), st.integers(-5, 20), st.integers(-1, 3))
-WANTED = st.builds(ResourceAmounts, st.integers(0, 20), st.integers(0, 20), st.integers(0, 20), st.just(1))
-
-
-@settings(deadline=None)
-@given(AMOUNTS, WANTED)
-def test_what_covers_a_request_is_what_leaves_no_shortage_and_a_place(
-    free: ResourceAmounts, wanted: ResourceAmounts
-) -> None:
-    assert free.covers(wanted) is (not free.shortages(wanted) and free.pods >= 1)
-    assert (free - wanted) + wanted == free
 
 
 def test_preferences_about_other_pods_are_judged() -> None:

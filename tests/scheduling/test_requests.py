@@ -44,33 +44,6 @@ def test_a_limit_stands_in_for_a_missing_request() -> None:
     assert requests(containers=[limited]) == ResourceAmounts(cpu=250, memory=2**30, pods=1)
 
 
-# containers, init containers, CPU in all. https://kubernetes.io/docs/concepts/workloads/pods/sidecar-containers/
-START_UP = [
-    (["500m"], [], 500),
-    (["500m"], [cpu("200m")], 500),
-    (["500m"], [cpu("2")], 2000),
-    (["500m"], [cpu("2"), cpu("3")], 3000),
-    (["500m"], [sidecar("100m")], 600),
-    (["500m"], [sidecar("100m"), cpu("200m")], 600),
-    (["500m"], [sidecar("100m"), cpu("2")], 2100),
-    (["500m"], [cpu("2"), sidecar("100m")], 2000),
-    (["500m"], [sidecar("100m"), cpu("2"), sidecar("300m")], 2100),
-    (["500m"], [sidecar("100m"), cpu("1"), sidecar("300m"), cpu("1")], 1400),
-    ([], [], None),
-]
-
-
-@pytest.mark.parametrize(("running", "starting", "millicores"), START_UP)
-def test_init_containers_run_one_by_one_beside_the_sidecars_before_them(
-    running: list[str], starting: list[dict[str, Any]], millicores: int | None
-) -> None:
-    if millicores is None:
-        with pytest.raises(ManifestError, match=r"spec\.containers: is missing or empty"):
-            requests(containers=[], initContainers=starting)
-        return
-    assert requests(containers=[cpu(amount) for amount in running], initContainers=starting).cpu == millicores
-
-
 def test_each_resource_has_its_own_maximum() -> None:
     start = container({"cpu": "100m", "memory": "2Gi"})
     assert requests(containers=[container({"cpu": "1", "memory": "1Gi"})], initContainers=[start]) == ResourceAmounts(

@@ -69,10 +69,6 @@ def test_preferences_are_shares_of_the_best() -> None:
     assert score_candidates(nodes, (), 3) == [10 + 100 + 300, 0 + 200 + 0, 20 + 0 + 150]
 
 
-def test_without_preferences_only_resources_count() -> None:
-    assert score_candidates([Candidate(0, 0, 10), Candidate(0, 0, 20)], (), 2) == [10, 20]
-
-
 def test_the_default_spread_counts_hosts_and_zones() -> None:
     nodes = [
         Candidate(0, 0, 0, spread=(("n1", 2), ("a", 2))),

@@ -111,6 +111,33 @@ def test_a_zone_without_nodes_is_not_a_domain_until_somebody_asks_about_a_node_i
     assert allowed(one_zone, spread, ON_B) == ["b"]
     one_zone.add(ON_B)
     assert allowed(one_zone, spread, ON_A, ON_B) == ["b"]
+    assert allowed(placed(), spread, ON_A) == ["a"]
+    assert allowed(placed(), web(constraint(), nodeSelector={"disk": "ssd"}), ON_A) == ["a"], "not this rule's matter"
+
+
+def test_below_the_least_number_of_domains_the_emptiest_counts_as_empty() -> None:
+    one_each = placed(*((web(), each) for each in NODES))
+    assert allowed(one_each, web(constraint(minDomains=3)), *NODES) == ["a", "b", "c"]
+    assert allowed(one_each, web(constraint(minDomains=4)), *NODES) == []
+
+
+def test_a_pod_that_its_constraint_does_not_select_adds_nothing_to_the_domain() -> None:
+    other = web(constraint(), labels={"app": "db"})
+    assert allowed(placed((web(), ON_A), nodes=NODES), other, *NODES) == ["a", "b", "c"]
+    assert allowed(placed((web(), ON_A), (web(), ON_A), nodes=NODES), other, *NODES) == ["b", "c"]
+
+
+def test_pods_placed_together_before_anybody_asks_all_count() -> None:
+    placements = placed(nodes=NODES)
+    placements.place(web(), ON_A, 2)
+    assert allowed(placements, web(constraint(maxSkew=2)), *NODES) == ["b", "c"]
+
+
+def test_a_node_without_one_of_the_keys_is_no_domain_of_the_others() -> None:
+    spread = web(constraint(), constraint(HOST))
+    zone_only = Node("c", {ZONE: C})
+    nodes = (ON_A, ON_B, zone_only)
+    assert allowed(placed((spread, ON_A), (spread, ON_B), nodes=nodes), spread, *nodes) == ["a", "b"]
 
 
 def test_only_pods_that_the_selector_and_the_namespace_mean_are_counted() -> None:
@@ -173,6 +200,21 @@ def test_affinity_wants_company_and_the_first_of_its_kind_may_be_alone() -> None
     to_itself = together(term())
     assert allowed(placed(nodes=NODES), to_itself, *NODES) == ["a", "b", "c"]
     assert allowed(placed((to_itself, ON_B), nodes=NODES), to_itself, *NODES) == ["b"]
+
+
+def test_company_is_a_pod_that_all_terms_select() -> None:
+    both = (term(), {"topologyKey": ZONE, "labelSelector": {"matchLabels": {"tier": "p"}}})
+    first = pod(labels={"app": "web", "tier": "p"}, affinity=affinity("podAffinity", *both))
+    assert allowed(placed((web(), ON_A), nodes=NODES), first, *NODES) == ["a", "b", "c"]
+    assert allowed(placed(nodes=NODES), together(*both), *NODES) == []
+    assert allowed(placed(nodes=NODES), together(term()), Node("no-zone", {})) == []
+
+
+def test_pods_that_came_first_keep_others_away_each_by_its_own_term() -> None:
+    placements = placed((apart(term(), app="db"), ON_A), nodes=NODES)
+    assert allowed(placements, web(), *NODES) == ["b", "c"]
+    placements.place(apart(term(HOST), app="cache"), ON_B)
+    assert allowed(placements, web(), *NODES) == ["c"]
 
 
 def test_a_term_means_its_own_namespace_the_named_ones_or_those_selected() -> None:

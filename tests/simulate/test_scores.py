@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any
 
-import pytest
-
 from multiarch.facts.labels import ARCHITECTURE
 from multiarch.scheduling.fit import explain_never
 from multiarch.scheduling.scores import score_candidates
@@ -15,7 +13,7 @@ from multiarch.simulate.nodes import Nodes
 from multiarch.simulate.settled import NodeState, Settled
 from multiarch.simulate.simulation import list_planned_nodes, settle_pods
 from tests.cluster.failure_cases import Case, cases
-from tests.scheduling.manifests import ZONES, container, expression, workload
+from tests.scheduling.manifests import container, expression, workload
 from tests.simulate.simulated import TOLERANT, grown, pods
 from tests.simulate.test_settle import AMD, CONTEXT, HOST, ZONE, run
 from tests.stack.words import plan
@@ -53,11 +51,6 @@ def soft_spread(key: str, **more: Any) -> dict[str, Any]:
     return {"topologySpreadConstraints": [{**rule, **more}]}
 
 
-def liking(kind: str, key: str, app: str, weight: int = 100) -> dict[str, Any]:
-    term = {"topologyKey": key, "labelSelector": {"matchLabels": {"app": app}}}
-    return {"affinity": {kind: {PREFERRED: [{"weight": weight, "podAffinityTerm": term}]}}}
-
-
 def after(first: Settled, words: dict[str, Any], *documents: object) -> Settled:
     return run(words, *documents, nodes=first.nodes)
 
@@ -66,25 +59,6 @@ def one_full_node() -> Settled:
     """Three nodes, one of which is empty: the others are half full."""
     words = grown(ONE_PER_ZONE)
     return run(words, *bare("other", 2, cpu="2", memory="6Gi"))
-
-
-def test_replicas_are_spread_over_zones_though_one_node_is_emptier() -> None:
-    first = one_full_node()
-    assert counts(first, "other") == [1, 1, 0]
-    small = after(first, grown(ONE_PER_ZONE), pods(count=3, cpu="50m", memory="64Mi"))
-    assert by_zone(small) == dict.fromkeys(ZONES, 1)
-
-
-@pytest.mark.parametrize("kind", ["ReplicaSet", "StatefulSet", "ReplicationController"])
-def test_every_controller_with_a_selector_has_its_pods_spread(kind: str) -> None:
-    pod = {"containers": [container({"cpu": "50m", "memory": "64Mi"})]}
-    settled = after(one_full_node(), grown(ONE_PER_ZONE), workload(kind, "api", pod=pod, replicas=3))
-    assert by_zone(settled) == dict.fromkeys(ZONES, 1)
-
-
-def test_pods_of_a_job_go_to_the_emptiest_node() -> None:
-    settled = after(one_full_node(), grown(ONE_PER_ZONE), *bare("api", 3, cpu="50m", memory="64Mi"))
-    assert counts(settled) == [0, 0, 3]
 
 
 def test_pods_that_are_there_count_for_the_spread_of_the_others() -> None:
@@ -102,20 +76,6 @@ def test_pods_without_requests_are_not_all_put_on_one_node() -> None:
     pod = {"containers": [container()]}
     settled = run(grown(ONE_PER_ZONE), workload("Job", "api", pod=pod, completions=6, parallelism=6))
     assert counts(settled) == [2, 2, 2]
-
-
-def test_of_empty_nodes_the_larger_one_is_taken() -> None:
-    groups = {
-        "large": {"instanceTypes": ["m7i.large"], "minSize": 1},
-        "xlarge": {"instanceTypes": ["m7i.xlarge"], "minSize": 1},
-    }
-    settled = run(grown(groups), *bare("api", 1, cpu="1", memory="2Gi"))
-    assert [node.group for node in settled.nodes if node.pods] == ["xlarge"]
-
-
-def test_a_soft_constraint_spreads_pods_as_long_as_that_is_possible() -> None:
-    settled = after(one_full_node(), grown(ONE_PER_ZONE), pods(count=6, cpu="50m", memory="64Mi", **soft_spread(ZONE)))
-    assert by_zone(settled) == dict.fromkeys(ZONES, 2)
 
 
 def test_nodes_without_the_label_of_a_soft_constraint_are_taken_last() -> None:
@@ -142,29 +102,6 @@ def test_a_hard_constraint_takes_the_place_of_the_default_one() -> None:
     rule = soft_spread(HOST, whenUnsatisfiable="DoNotSchedule", maxSkew=9)
     settled = after(one_full_node(), grown(ONE_PER_ZONE), pods(count=3, cpu="50m", memory="64Mi", **rule))
     assert counts(settled) == [0, 0, 3]
-
-
-def test_pods_that_like_to_be_apart_get_nodes_of_their_own() -> None:
-    job = bare("api", 4, cpu="50m", memory="64Mi")
-    job[0]["spec"]["template"]["spec"].update(liking("podAntiAffinity", HOST, "api"))
-    settled = after(one_full_node(), grown(TWO_PER_ZONE), *job)
-    assert max(counts(settled)) <= 2
-    assert counts(run(grown(TWO_PER_ZONE), *job)).count(1) == 4
-
-
-def test_pods_that_like_each_other_share_a_zone() -> None:
-    job = bare("api", 3, cpu="50m", memory="64Mi")
-    job[0]["spec"]["template"]["spec"].update(liking("podAffinity", ZONE, "api"))
-    assert len(by_zone(run(grown(TWO_PER_ZONE), *job))) == 1
-
-
-def test_placed_pods_attract_those_that_they_like() -> None:
-    words = grown(ONE_PER_ZONE)
-    first = run(words, pods("db", 1, cpu="2", memory="6Gi", **liking("podAffinity", HOST, "api")))
-    settled = after(first, words, *bare("api", 2, cpu="50m", memory="64Mi"))
-    assert [node.name for node, n in zip(settled.nodes, counts(settled), strict=True) if n] == [
-        node.name for node in first.nodes if node.pods
-    ]
 
 
 def test_many_replicas_outweigh_a_preferred_architecture() -> None:

@@ -82,13 +82,6 @@ def test_given_nodes_keep_their_pods_and_come_first() -> None:
     assert (new.instance_type, new.capacity_type, new.zone) == ("m7i.large", CapacityType.ON_DEMAND, ZONES[0])
 
 
-def test_pods_take_the_room_that_given_pods_leave() -> None:
-    first = run(grown(AMD), pods(count=3, **BIG))
-    second = run(grown(AMD), pods("small", 3, cpu="300m", memory="1Gi"), nodes=first.nodes)
-    assert len(second.nodes) == 3
-    assert run(grown(AMD), pods("small", 4, cpu="300m", memory="1Gi"), nodes=first.nodes).nodes[3:]
-
-
 def test_a_group_that_lost_a_zone_grows_in_its_other_zones() -> None:
     first = run(grown(AMD), pods(count=3, **BIG))
     left, lost = without(first, zone=ZONES[1])
@@ -96,14 +89,6 @@ def test_a_group_that_lost_a_zone_grows_in_its_other_zones() -> None:
     after = run(grown(AMD), nodes=left, more=lost, unavailable=gone)
     assert (after.unplaced, by_zone(after)) == ((), {ZONES[0]: 2, ZONES[2]: 1})
     assert len(set(names(after))) == 3
-
-
-def test_nodes_count_towards_the_maximum() -> None:
-    words = grown({"amd": {"instanceTypes": ["m7i.large"], "minSize": 3, "maxSize": 4}})
-    first = run(words, pods(count=3, **BIG))
-    after = run(words, pods("web", 2, **BIG), nodes=first.nodes)
-    assert (len(after.nodes), [pod.name for pod in after.unplaced]) == (4, ["web-1"])
-    assert answer(after.simulation, "amd", "web").reason == "at its maxSize 4"
 
 
 def test_pods_that_ask_for_the_lost_zone_get_no_node() -> None:

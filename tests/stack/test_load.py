@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 
 from multiarch.errors import MultiarchError, StackError
-from multiarch.rules import Severity
 from multiarch.stack.load import find_project_root, list_stack_files, load_file, load_from_engine
 from multiarch.stack.origin import Place
 from tests.stack.files import CONFIG, PROJECT, Project
@@ -25,16 +24,6 @@ def test_keys_may_stand_without_the_namespace(project: Project) -> None:
 def test_duplicate_group_names_are_rejected_with_both_lines(project: Project) -> None:
     (line,) = project.lines(f"{CONFIG}    web:\n      instanceTypes: [m7g.large]\n")
     assert line.startswith("Pulumi.shop-dev.yaml:10 nodeGroups.web: Duplicate key web, first on line 8.")
-
-
-def test_what_pulumi_writes_beside_config_passes(project: Project) -> None:
-    text = f"{CONFIG}encryptionsalt: v1:abc\nsecretsprovider: awskms://alias/x\nencryptedkey: AQ==\n"
-    assert project.load(text).warnings == ()
-
-
-def test_an_esc_environment_warns_that_its_values_are_not_seen(project: Project) -> None:
-    (warning,) = project.load(f"{CONFIG}environment: [shared]\n").warnings
-    assert (warning.rule, warning.line, warning.severity) == ("esc-environment", 10, Severity.WARNING)
 
 
 def test_an_encrypted_value_is_rejected_wherever_it_stands(project: Project) -> None:
@@ -112,11 +101,6 @@ def test_project_keys_count_key_by_key_where_the_stack_has_none(project: Project
     assert (words.kubernetes_version, words.storage_class) == ("1.34", None)
     assert project.load(CONFIG, project=settings).region == "eu-west-1"
     assert project.load(CONFIG.replace("  aws:region: eu-west-1\n", ""), project=settings).region == "us-east-1"
-
-
-def test_defaults_in_a_stack_file_are_rejected(project: Project) -> None:
-    (line,) = project.lines(f"{CONFIG}  multiarch-eks:defaults: {{tags: {{a: b}}}}\n")
-    assert line.startswith("Pulumi.shop-dev.yaml:10 defaults: defaults belongs to Pulumi.yaml, not to a stack file")
 
 
 def test_a_missing_key_has_the_line_of_its_parent(project: Project) -> None:

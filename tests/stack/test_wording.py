@@ -134,25 +134,3 @@ def test_a_text_that_other_yaml_takes_for_a_flag_is_a_text(project: Project) -> 
 def test_a_required_key_without_a_value_can_not_be_omitted(project: Project) -> None:
     (line,) = project.lines(CONFIG.replace('"4711"', '""'))
     assert line.endswith("costCenter: costCenter is empty. Give it a value.")
-
-
-def test_an_empty_list_that_must_not_be_is_rejected(project: Project) -> None:
-    (line,) = project.lines(CONFIG.replace("[m7i.large]", "[]"))
-    assert line == (
-        "Pulumi.shop-dev.yaml:9 nodeGroups.web.instanceTypes: instanceTypes is an empty list. Name at least 1."
-    )
-
-
-def test_a_list_that_is_too_long_is_rejected(project: Project) -> None:
-    types = ", ".join(["m7i.large"] * 21)
-    (line,) = project.lines(CONFIG.replace("m7i.large", types))
-    assert line.endswith("instanceTypes has 21 items. Name at most 20.")
-
-
-def test_a_missing_half_of_a_multi_architecture_group_is_told(project: Project) -> None:
-    group = "  multiarch-eks:multiArchitectureGroups: {both: {instanceTypes: {amd64: [m7i.large]}}}\n"
-    (line,) = project.lines(f"{CONFIG}{group}")
-    assert line == (
-        "Pulumi.shop-dev.yaml:10 multiArchitectureGroups.both.instanceTypes.arm64: arm64 is missing. "
-        "Add it: arm64 (Graviton) instance types."
-    )

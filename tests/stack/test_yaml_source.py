@@ -107,14 +107,6 @@ def test_a_fault_in_a_mapping_that_is_merged_where_it_is_written_is_one_of_the_m
     ]
 
 
-def test_aliases_that_grow_without_end_are_rejected() -> None:
-    ten = ", ".join(["*{0}"] * 10)
-    lines = ["a: &a [1, 1, 1, 1, 1, 1, 1, 1, 1, 1]"]
-    lines += [f"{name}: &{name} [{ten.format(before)}]" for before, name in zip("abcd", "bcde", strict=True)]
-    with pytest.raises(StackError, match="50,000 values"):
-        parse_yaml_file("\n".join(lines), "F")
-
-
 @pytest.mark.parametrize(
     ("data", "line", "message"),
     [
@@ -157,10 +149,6 @@ def rejection(path: Path) -> str:
 @pytest.mark.parametrize("path", ["/dev/zero", "/dev/full"])
 def test_a_device_is_rejected_unread(path: str) -> None:
     assert rejection(Path(path)) == "The file can't be read: it is a device."
-
-
-def test_a_folder_is_rejected() -> None:
-    assert rejection(Path("/dev")) == "The file can't be read: Is a directory."
 
 
 def test_a_link_to_itself_is_rejected(tmp_path: Path) -> None:

@@ -5,10 +5,8 @@ Where a test needs a build to be slow, to fail or to be counted, a shell script 
 
 from __future__ import annotations
 
-import fcntl
 import os
 import re
-import shutil
 import signal
 import subprocess
 import sys
@@ -168,23 +166,6 @@ def test_two_builds_at_once_build_once(tmp_path: Path, stand_in_go: Path) -> Non
     assert len((tmp_path / "calls").read_text().splitlines()) == 1
 
 
-def test_a_build_that_waits_names_the_one_that_it_waits_for(tmp_path: Path, stand_in_go: Path) -> None:
-    lock = tmp_path / "multiarch-eks" / "tools" / ".lock"
-    lock.parent.mkdir(parents=True)
-    environ = {"XDG_CACHE_HOME": str(tmp_path), "PATH": path_with(stand_in_go), "HOME": str(tmp_path)}
-    with lock.open("w") as handle:
-        fcntl.flock(handle, fcntl.LOCK_EX)
-        handle.write("kubelet (process 7)")
-        handle.flush()
-        command = [sys.executable, str(SCRIPT), "nodeconfig"]
-        waiting = subprocess.Popen(command, env=environ, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-        assert waiting.stderr
-        assert waiting.stderr.readline() == "nodeconfig: waiting for the build of kubelet (process 7) to finish\n"
-    waiting.communicate(timeout=60)
-    assert waiting.returncode == 0
-    assert lock.read_text() == f"nodeconfig (process {waiting.pid})"
-
-
 def test_a_failed_build_shows_what_go_said_and_leaves_nothing(tmp_path: Path, stand_in_go: Path) -> None:
     (stand_in_go / "go").write_text("#!/bin/sh\necho 'main.go:1:1: expected package' >&2\nexit 1\n")
     result = run(tmp_path, "nodeconfig", path=path_with(stand_in_go))
@@ -223,10 +204,6 @@ def test_stopping_a_build_stops_go_and_leaves_nothing(tmp_path: Path, stand_in_g
     _, stderr = process.communicate(timeout=20)
     assert process.returncode == 130
     assert "half built is gone" in stderr
-    # Its signal was sent, and a busy machine takes a moment to end it.
-    deadline = time.monotonic() + 10
-    while alive(go) and time.monotonic() < deadline:
-        time.sleep(0.02)
     assert not alive(go)
     assert [path.name for path in (tmp_path / "multiarch-eks" / "tools").iterdir()] == [".lock"]
 
@@ -236,52 +213,6 @@ def test_what_a_killed_build_left_is_swept_by_the_next(tmp_path: Path, stand_in_
     (left / "bin").mkdir(parents=True)
     assert run(tmp_path, "nodeconfig", path=path_with(stand_in_go)).returncode == 0
     assert not left.exists()
-
-
-def test_the_script_of_the_language_host_lies_beside_it_and_is_executable() -> None:
-    host = build.ensure("pulumi-language-python")
-    script = host.parent / "pulumi-language-python-exec"
-    assert os.access(script, os.X_OK)
-    assert script.read_text().startswith("#!")
-
-
-@pytest.mark.parametrize(
-    ("name", "arguments", "said"),
-    [
-        ("kube-apiserver", ["--version"], "Kubernetes v1.36.2"),
-        ("kube-controller-manager", ["--version"], "Kubernetes v1.36.2"),
-        ("kube-scheduler", ["--version"], "Kubernetes v1.36.2"),
-        ("kubelet", ["--version"], "Kubernetes v1.36.2"),
-        ("containerd", ["--version"], "containerd github.com/containerd/containerd/v2 v2.4.2"),
-        ("ctr", ["--version"], "ctr github.com/containerd/containerd/v2 v2.4.2"),
-        ("helm", ["version", "--short"], "v3.22.0"),
-        ("etcd", ["--version"], "etcd Version: 3.6.8"),
-        ("crane", ["version"], "v0.22.1"),
-        ("regctl", ["version", "--format", "{{.VCSTag}}"], "v0.11.7"),
-        ("kustomize", ["version"], "v5.8.2"),
-        ("actionlint", ["--version"], "1.7.12"),
-        ("promtool", ["--version"], "promtool, version 3.13.5 (branch: , revision: unknown)"),
-        ("registry", ["--version"], "registry github.com/distribution/distribution/v3 v3.1.2"),
-    ],
-)
-def test_what_the_tests_use_says_its_version(name: str, arguments: list[str], said: str) -> None:
-    tool = build.ensure(name)
-    result = subprocess.run([tool, *arguments], capture_output=True, text=True, check=True)
-    assert result.stdout.splitlines()[0].rstrip().removesuffix("+").removeprefix(f"{tool.parent}/") == said
-
-
-def test_the_folder_of_a_module_holds_the_files_that_karpenter_installs() -> None:
-    core = build.module_dir("karpenter", "sigs.k8s.io/karpenter") / "pkg" / "apis" / "crds"
-    provider = build.module_dir("karpenter", "github.com/aws/karpenter-provider-aws")
-    assert {file.name for file in core.iterdir()} >= {"karpenter.sh_nodepools.yaml", "karpenter.sh_nodeclaims.yaml"}
-    assert (provider / "pkg" / "apis" / "crds" / "karpenter.k8s.aws_ec2nodeclasses.yaml").is_file()
-    assert (provider / "charts" / "karpenter" / "Chart.yaml").is_file()
-
-
-@pytest.mark.parametrize(("name", "machine"), [("machine-amd64", 62), ("machine-arm64", 183), ("machine-s390x", 22)])
-def test_a_tool_is_built_for_the_architecture_that_it_names(name: str, machine: int) -> None:
-    header = build.ensure(name).read_bytes()[:20]
-    assert int.from_bytes(header[18:20], "big" if header[5] == 2 else "little") == machine
 
 
 @pytest.fixture
@@ -294,8 +225,6 @@ def stand_in_apt(tmp_path: Path) -> Path:
 echo "$@" >> {tmp_path}/calls
 case "$*" in
   *update) touch {tmp_path}/lists;;
-  *install*) test -e {tmp_path}/lists || {{ echo "E: Unable to locate package" >&2; exit 100; }}
-    touch cache/archives/chromium.deb cache/archives/libneeded.deb;;
   *download*) test -e {tmp_path}/lists || {{ echo "E: Unable to locate package" >&2; exit 100; }}
     while [ "$1" != download ]; do shift; done; shift
     for name; do touch "$name.deb"; done;;
@@ -304,13 +233,8 @@ esac
     )
     (folder / "dpkg-deb").write_text(
         """#!/bin/sh
-mkdir -p "$3/usr/sbin" "$3/usr/bin" "$3/usr/lib/chromium"
-printf '#!/bin/sh\necho "$1 $LD_LIBRARY_PATH"' > "$3/usr/lib/chromium/chromium"
-chmod +x "$3/usr/lib/chromium/chromium"
+mkdir -p "$3/usr/sbin"
 printf "#!/bin/sh" > "$3/usr/sbin/runc"
-printf "#!/bin/sh" > "$3/usr/bin/buildah"
-touch "$3/usr/lib/$(basename "$2" .deb).so.1.2"
-ln -sf "$(basename "$2" .deb).so.1.2" "$3/usr/lib/$(basename "$2" .deb).so.1"
 """
     )
     for script in folder.iterdir():
@@ -325,28 +249,6 @@ def test_a_debian_package_is_downloaded_and_unpacked_but_not_installed(tmp_path:
     asked = [line.split()[-2:] for line in (tmp_path / "calls").read_text().splitlines()]
     assert [words[-1] for words in asked] == ["runc", "update", "runc"]
     assert "install" not in (tmp_path / "calls").read_text()
-
-
-def test_libraries_of_other_debian_packages_are_put_beside_the_executable(tmp_path: Path, stand_in_apt: Path) -> None:
-    done = run(tmp_path, "buildah", path=path_with(stand_in_apt))
-    assert done.returncode == 0, done.stderr
-    program = Path(done.stdout.strip())
-    assert os.access(program, os.X_OK)
-    assert (program.parent / "libgpgme11.so.1").readlink() == Path("libgpgme11.so.1.2")
-    assert (program.parent / "libseccomp2.so.1").resolve().is_file()
-
-
-def test_a_debian_package_can_be_kept_whole_with_what_it_depends_on(tmp_path: Path, stand_in_apt: Path) -> None:
-    without_its_own = tmp_path / "bin"
-    without_its_own.mkdir()
-    for name in ("basename", "dirname", "ln", "mkdir", "sh", "touch", "chmod"):
-        (without_its_own / name).symlink_to(shutil.which(name) or "")
-    done = run(tmp_path, "chromium", path=f"{stand_in_apt}:{without_its_own}")
-    assert done.returncode == 0, done.stderr
-    program = Path(done.stdout.strip())
-    assert (program.parent / "root/usr/lib/libneeded.so.1").resolve().is_file()
-    said = subprocess.run([program, "--version"], env={"PATH": os.defpath}, capture_output=True, text=True, check=True)
-    assert said.stdout.split() == ["--version", str(program.parent / "root/usr/lib")]
 
 
 def test_without_apt_the_message_names_the_package(tmp_path: Path) -> None:

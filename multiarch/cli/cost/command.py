@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
 from pathlib import Path
 from typing import Annotated
 
@@ -10,7 +9,7 @@ from multiarch.cli.cost.report import make_report
 from multiarch.cli.formats import Format, make_output_option, print_report
 from multiarch.cli.options import with_groups
 from multiarch.cli.options.cluster import AccessOptions, SourceOptions
-from multiarch.cli.options.prices import MaxAgeOption, PricesFile
+from multiarch.cli.options.prices import PricesFile
 from multiarch.cli.options.project import get_chosen_project
 from multiarch.cli.options.registry import RegistryOptions
 from multiarch.cli.options.stacks import GroupByOption, StacksArgument
@@ -54,7 +53,6 @@ def cost(
     access: AccessOptions,
     group_by: GroupByOption = None,
     prices: PricesFile = Path("prices.json"),
-    prices_max_age: MaxAgeOption = 7,
     output: Annotated[Format, make_output_option("records")] = Format.TABLE,
     registries: RegistryOptions,
 ) -> None:
@@ -62,10 +60,10 @@ def cost(
     live = source.choose_live(access)
     if group_by and not (live or source.files):
         raise MultiarchError("--group-by needs --manifests or --live.", hint="A stack without pods has no labels.")
-    known, oldest = read_prices(prices), timedelta(days=prices_max_age)
+    known = read_prices(prices)
 
     def pricing_of(region: str | None) -> Pricing:
-        return Pricing(known.of(region), get_today(), oldest)
+        return Pricing(known.of(region), get_today())
 
     if live and not names:
         reports = [compute_cluster_cost(access.access, pricing_of, group_by or "")]

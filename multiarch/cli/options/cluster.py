@@ -17,7 +17,7 @@ from multiarch.observed.objects import ObjectSource
 SOURCES = "--manifests FILE reads manifests, --live reads a cluster."
 
 ManifestsArgument = Annotated[list[str] | None, typer.Argument(hidden=True, metavar="FILE|FOLDER|-")]
-"""Files without ``--manifests`` before them, the old spelling, and more files after ``--manifests FILE``."""
+"""Files without ``--manifests`` before them, and more files after ``--manifests FILE``."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,23 +58,16 @@ class ClusterOptions(AccessOptions):
 
 @dataclass(frozen=True, slots=True)
 class SourceOptions:
-    """Files with manifests, or a live cluster; or neither.
-
-    ``--workloads`` and ``--pods`` are the old spellings of ``--manifests``, ``--pending`` that of ``--live``; help
-    does not show them.
-    """
+    """Files with manifests, or a live cluster; or neither."""
 
     manifests: Annotated[
         list[str] | None,
         typer.Option(
-            "--manifests",
-            "--workloads",
-            "--pods",
             metavar="FILE",
             help="Read manifests: a YAML or JSON file, a folder, or - for standard input. May be repeated.",
         ),
     ] = None
-    live: Annotated[bool, typer.Option("--live", "--pending", help="Read a live cluster.")] = False
+    live: Annotated[bool, typer.Option("--live", help="Read a live cluster.")] = False
 
     @property
     def files(self) -> list[str]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from datetime import timedelta
 from decimal import Decimal
 from pathlib import Path
 from typing import Annotated
@@ -19,7 +18,6 @@ from multiarch.today import get_today
 
 PricesFile = Annotated[Path, typer.Option("--prices", "--file", metavar="FILE", help="The file of prices.")]
 """``--file`` is the former spelling of ``prices fetch`` and ``prices show``."""
-MaxAgeOption = Annotated[float, typer.Option(metavar="DAYS", min=0, help="Name prices that are older than this.")]
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,12 +28,6 @@ class PriceOptions:
         Path | None,
         typer.Option(metavar="FILE", help="Show costs, with the prices that `multiarch prices fetch` wrote to FILE."),
     ] = None
-    prices_max_age: MaxAgeOption = 7
-
-    @property
-    def oldest(self) -> timedelta:
-        """The age from which prices are named as old."""
-        return timedelta(days=self.prices_max_age)
 
     def read(self) -> PriceList | None:
         """Return the prices, None if no file was named. Raises MultiarchError for a file that can't be read."""
@@ -44,7 +36,7 @@ class PriceOptions:
     def pricing(self, region: str | None) -> Pricing | None:
         """Return a region's prices, None if no file was named. Raises MultiarchError as :meth:`read_prices` does."""
         prices = self.read()
-        return None if prices is None else Pricing(prices.of(region), get_today(), self.oldest)
+        return None if prices is None else Pricing(prices.of(region), get_today())
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,4 +51,4 @@ class CostOptions(PriceOptions):
     def priced(self, changes: Iterable[StackChange]) -> list[StackChange]:
         """Return the changes with prices. Raises MultiarchError for a file that can't be read."""
         prices, threshold = self.read(), Decimal(str(self.cost_threshold))
-        return [replace(each, prices=prices, price_age=self.oldest, cost_threshold=threshold) for each in changes]
+        return [replace(each, prices=prices, cost_threshold=threshold) for each in changes]

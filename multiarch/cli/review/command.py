@@ -58,8 +58,6 @@ def review(
     manifests: Annotated[
         list[str] | None,
         typer.Option(
-            "--manifests",
-            "--pods",
             metavar="FILE",
             help="Manifests of pods that must keep a node: a file, a folder, or -. Repeatable.",
         ),

@@ -15,7 +15,6 @@ from tests.quotations import ROOT
 FOLDER = ROOT / "provider"
 SCHEMA, RELEASED, ACCEPTED = (FOLDER / name for name in ("schema.json", "released.json", "accepted-breaks.txt"))
 """The present schema, that of the last release, and the breaks that the next release makes on purpose."""
-_SHAPE = ("type", "$ref", "plain")
 
 Json = Mapping[str, Any]
 

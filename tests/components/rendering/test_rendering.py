@@ -98,7 +98,7 @@ def test_values_of_a_release_are_values_and_a_text_of_several_lines_reads_well(m
     release: Any = migrating.inputs(autoscaled.RELEASE, "cluster-autoscaler")
     assert text.startswith("# cluster-autoscaler 9.59.0\n")
     assert YAML(typ="safe", pure=True).load(text) == release["values"]
-    assert "expanderPriorities: |\n  40:\n" in text
+    assert "expanderPriorities: |\n  90:\n" in text
 
 
 def test_user_data_has_the_suffix_of_its_format(tmp_path: Path) -> None:

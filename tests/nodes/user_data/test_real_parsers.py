@@ -42,35 +42,9 @@ def taints_of(group: NodeGroupPlan) -> list[dict[str, str]]:
     return [{"key": t.key, "value": t.value, "effect": str(t.effect)} for t in group.taints]
 
 
-@pytest.mark.parametrize(("case", "architecture"), list(product(OWNED, Architecture)))
-def test_the_al2_script_calls_bootstrap_sh_with_the_plans_values(
-    case: BootstrapCase, architecture: Architecture, tmp_path: Path
-) -> None:
-    group = usual(AmiFamily.AL2, case, architecture)
-    called = reading.run_al2(render_user_data(group, CLUSTER), tmp_path)
-    flags = reading.as_systemd(called.pop("--kubelet-extra-args"))
-    assert called == {
-        "": CLUSTER.name,
-        "--apiserver-endpoint": CLUSTER.endpoint,
-        "--b64-cluster-ca": CLUSTER.certificate_authority,
-        "--dns-cluster-ip": "172.20.0.10",
-        "--use-max-pods": "false",
-    }
-    assert {"--max-pods=58", "--image-gc-high-threshold=70"} <= set(flags)
-    assert reading.kubelet(flags) == reading.Node(labels_of(group), taints_of(group))
-
-
 def test_al2_tells_max_pods_also_when_they_are_not_written(tmp_path: Path) -> None:
     called = reading.run_al2(render_user_data(node_group(AmiFamily.AL2), CLUSTER), tmp_path)
     assert called["--kubelet-extra-args"] == "--max-pods=29"
-
-
-def test_a_per_cent_sign_reaches_the_kubelet_on_al2_through_systemds_unit(tmp_path: Path) -> None:
-    flag = "--eviction-hard=memory.available<5%,nodefs.available<10%"
-    text = render_user_data(node_group(AmiFamily.AL2, options=GroupOptions(kubelet_extra_args=(flag,))), CLUSTER)
-    flags = reading.as_systemd(reading.run_al2(text, tmp_path)["--kubelet-extra-args"])
-    assert flag in flags
-    reading.kubelet(flags)
 
 
 def test_the_script_before_the_bootstrap_runs_first_and_its_failure_keeps_the_node_out(tmp_path: Path) -> None:
@@ -126,26 +100,6 @@ def test_nodeadms_own_types_read_the_node_config(case: BootstrapCase, architectu
         }
 
 
-def test_a_node_config_that_eks_would_complete_is_rejected_where_it_does_not() -> None:
-    text = render_user_data(usual(AmiFamily.AL2023, BootstrapCase.EKS, Architecture.ARM64), CLUSTER)
-    with pytest.raises(subprocess.CalledProcessError):
-        reading.node_config(reading.part(text, reading.NODE_CONFIG))
-
-
-@pytest.mark.parametrize(
-    ("right", "wrong"), [("maxPods", "maxpods"), ("apiServerEndpoint", "apiServerEndPoint"), ("flags", "flag")]
-)
-def test_a_node_config_with_an_unknown_field_is_rejected(right: str, wrong: str) -> None:
-    document = reading.part(
-        render_user_data(usual(AmiFamily.AL2023, OWNED[0], Architecture.ARM64), CLUSTER), reading.NODE_CONFIG
-    )
-    reading.node_config(document)
-    assert right in document
-    with pytest.raises(subprocess.CalledProcessError) as caught:
-        reading.node_config(document.replace(right, wrong))
-    assert wrong in caught.value.stderr
-
-
 @pytest.mark.parametrize("case", OWNED)
 def test_al2023_leaves_max_pods_to_nodeadm_when_they_are_not_written(case: BootstrapCase) -> None:
     group = node_group(AmiFamily.AL2023, case, options=GroupOptions(labels=(("team", "x"),)))
@@ -154,49 +108,10 @@ def test_al2023_leaves_max_pods_to_nodeadm_when_they_are_not_written(case: Boots
     assert spec["kubelet"] == {"flags": [f"--node-labels={labels}"]}
 
 
-@pytest.mark.parametrize("text", ["echo ==MULTIARCH==\n", "--==MULTIARCH==--\n--==MULTIARCH-1==\n"])
-def test_the_boundary_of_the_archive_gives_way_to_the_script(text: str) -> None:
-    script = f"#!/bin/sh\n{text}"
-    group = node_group(options=GroupOptions(pre_bootstrap=script))
-    assert [kind for kind, _ in reading.mime_parts(render_user_data(group, CLUSTER))] == [
-        reading.NODE_CONFIG,
-        reading.SCRIPT,
-    ]
-    assert reading.part(render_user_data(group, CLUSTER), reading.SCRIPT) == script
-
-
 @pytest.mark.parametrize("family", [AmiFamily.AL2, AmiFamily.AL2023])
 def test_eks_can_merge_a_script_alone(family: AmiFamily) -> None:
     group = node_group(family, BootstrapCase.EKS, options=GroupOptions(pre_bootstrap="#!/bin/sh\necho hello\n"))
     assert reading.mime_parts(render_user_data(group, CLUSTER)) == [(reading.SCRIPT, "#!/bin/sh\necho hello\n")]
-
-
-@pytest.mark.parametrize(("case", "architecture"), list(product(OWNED, Architecture)))
-def test_bottlerocket_reads_the_plans_values(case: BootstrapCase, architecture: Architecture) -> None:
-    group = usual(AmiFamily.BOTTLEROCKET, case, architecture)
-    settings = reading.settings(render_user_data(group, CLUSTER))
-    kubernetes = settings.pop("kubernetes")
-    assert settings == {"host-containers": {"admin": {"enabled": False}, "control": {"enabled": True}}}
-    assert kubernetes.pop("node-labels") == labels_of(group)
-    assert kubernetes.pop("node-taints", {}) == (
-        {"arch": ["arm64:NoSchedule"]} if architecture is Architecture.ARM64 else {}
-    )
-    assert kubernetes == {
-        "api-server": CLUSTER.endpoint,
-        "cluster-certificate": CLUSTER.certificate_authority,
-        "cluster-dns-ip": "172.20.0.10",
-        "cluster-name": CLUSTER.name,
-        "max-pods": 58,
-    }
-
-
-def test_bottlerocket_gathers_the_effects_of_one_taint_key() -> None:
-    text = render_user_data(node_group(AmiFamily.BOTTLEROCKET, options=GroupOptions(taints=MANY_TAINTS)), CLUSTER)
-    assert reading.settings(text)["kubernetes"]["node-taints"] == {
-        "arch": ["arm64:NoExecute", "arm64:NoSchedule"],
-        "kubernetes.io/arch": ["arm64:NoSchedule"],
-        "x": [":PreferNoSchedule"],
-    }
 
 
 @pytest.mark.parametrize("architecture", Architecture)

@@ -11,7 +11,6 @@ import pytest
 from multiarch.errors import MultiarchError, UnknownFactError
 from multiarch.facts.ami_families import NODE_FAMILIES, AmiFamily, get_ami_type, get_family
 from multiarch.facts.architectures import Architecture
-from multiarch.facts.labels import EKS_CAPACITY_TYPE
 from multiarch.facts.limits import MAX_USER_DATA_BYTES
 from multiarch.nodes.model import BootstrapCase
 from multiarch.nodes.user_data import check_kubelet_flag, render_user_data
@@ -19,7 +18,6 @@ from tests.nodes.builders import CLUSTER, GroupOptions, node_group, usual_option
 
 GOLDEN = Path(__file__).parent / "golden"
 ALL = list(product(NODE_FAMILIES, BootstrapCase, Architecture))
-OWNED = (BootstrapCase.CUSTOM_AMI, BootstrapCase.SELF_MANAGED)
 
 
 def golden(family: AmiFamily, case: BootstrapCase, architecture: Architecture) -> Path:
@@ -48,15 +46,6 @@ def test_a_group_that_eks_bootstraps_and_that_wants_nothing_has_no_user_data(fam
     assert render_user_data(node_group(family, BootstrapCase.EKS, options=options), CLUSTER) == ""
 
 
-@pytest.mark.parametrize(("family", "architecture"), list(product(NODE_FAMILIES, Architecture)))
-def test_labels_and_taints_are_not_repeated_where_eks_sets_them(family: AmiFamily, architecture: Architecture) -> None:
-    case = BootstrapCase.EKS
-    text = render_user_data(node_group(family, case, architecture, usual_options(family, case, architecture)), CLUSTER)
-    assert text
-    for absent in ("taint", "label", "NoSchedule", "example.com/tier", CLUSTER.name, CLUSTER.endpoint):
-        assert absent not in text
-
-
 @pytest.mark.parametrize(("family", "case", "architecture"), ALL)
 def test_the_order_of_labels_and_taints_does_not_matter(
     family: AmiFamily, case: BootstrapCase, architecture: Architecture
@@ -65,17 +54,6 @@ def test_the_order_of_labels_and_taints_does_not_matter(
     group = replace(group, taints=(*group.taints, *node_group(options=GroupOptions(taints=("a=b:NoExecute",))).taints))
     backwards = replace(group, labels=group.labels[::-1], taints=group.taints[::-1])
     assert render_user_data(backwards, CLUSTER) == render_user_data(group, CLUSTER)
-
-
-@pytest.mark.parametrize(("family", "architecture"), list(product(NODE_FAMILIES, Architecture)))
-def test_a_managed_node_that_bootstraps_itself_does_it_as_a_self_managed_one_with_ekss_capacity_type(
-    family: AmiFamily, architecture: Architecture
-) -> None:
-    options = usual_options(family, BootstrapCase.CUSTOM_AMI, architecture)
-    managed = node_group(family, BootstrapCase.CUSTOM_AMI, architecture, options)
-    own = replace(options, labels=(*options.labels, (EKS_CAPACITY_TYPE, "ON_DEMAND")))
-    other = node_group(family, BootstrapCase.SELF_MANAGED, architecture, own)
-    assert render_user_data(managed, CLUSTER) == render_user_data(other, CLUSTER)
 
 
 @pytest.mark.parametrize("name", ["WINDOWS_CORE_2025_x86_64", "CUSTOM"])

@@ -51,7 +51,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 def run(
     folder: Path, command: Sequence[str | Path], environ: Mapping[str, str] = MappingProxyType({})
 ) -> tuple[int, str, str]:
-    environ = {**os.environ, "OWN": "1", **environ}
+    environ = {**os.environ, "OWN": "'é'\n", **environ}
     done = subprocess.run(command, cwd=folder, env=environ, input="typed", capture_output=True, text=True, check=False)
     return done.returncode, done.stdout, done.stderr
 
@@ -73,20 +73,26 @@ def test_a_program_runs_and_ends_as_in_python(folder: Path, end: str) -> None:
     assert code == (1 if "_exit" in end else expected[0])
 
 
-def test_pip_lists_what_it_lists_also_after_an_installation(folder: Path, tmp_path: Path) -> None:
+def test_pip_lists_what_it_lists_also_after_an_installation_and_reads_the_packages_once(
+    folder: Path, tmp_path: Path
+) -> None:
     arguments = ["-m", "pip", "list", "-v", "--format", "json"]
     environ = {"PYTHONPATH": str(tmp_path)}
-    listed = []
+    listed, kept = [], []
     for name in ("", "", "shop"):
+        (folder / "Pulumi.yaml").unlink(missing_ok=True)
+        (folder / "Pulumi.yaml").write_text("name: own\n")  # as before each command
         if name:
             (tmp_path / f"{name}-1.0.dist-info").mkdir()
             (tmp_path / f"{name}-1.0.dist-info" / "METADATA").write_text(f"Name: {name}\nVersion: 1.0\n")
         listed.append(run(folder, [Layout(folder).programs / interpreter.NAME, *arguments], environ))
+        kept.append((Layout(folder).server / "packages.json").stat().st_ino)
     plain = run(folder, [sys.executable, *arguments], environ)
     assert listed[2] == plain
     assert '"shop"' in plain[1]
     assert listed[0] == listed[1]
     assert '"shop"' not in listed[1][1]
+    assert kept[0] == kept[1] != kept[2]
 
 
 def test_a_program_ends_with_its_language_host(folder: Path) -> None:
