@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 import shutil
-import socket
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,7 +12,6 @@ from typing import Any
 
 from multiarch.errors import OutsideError
 from sandbox.layout import Layout
-from sandbox.processes import ProcessId, identify
 from sandbox.state import GIVE_UP
 
 _DEFAULT_PROVIDER = re.compile(r"::pulumi:providers:[\w-]+::default(?:_[\w.+-]+)?$")
@@ -63,25 +61,34 @@ def checkpoint(layout: Layout, stack: str) -> Checkpoint:
 
 
 def _folder(layout: Layout) -> Path:
-    return layout.backend / ".pulumi" / "stacks" / str(layout.settings()["name"])
+    return layout.backend / ".pulumi" / "stacks" / _project(layout)
 
 
-def locks(layout: Layout, stack: str) -> dict[Path, ProcessId | None]:
-    """Return the files that lock a stack, each with the process that holds it, None if that has ended."""
-    folder = layout.backend / ".pulumi" / "locks" / "organization" / layout.settings()["name"] / stack
-    return {file: _holder(file) for file in sorted(folder.glob("*.json"))}
+def _project(layout: Layout) -> str:
+    return str(layout.settings()["name"])
 
 
-def _holder(file: Path) -> ProcessId | None:
-    try:
-        lock = json.loads(file.read_text(encoding="utf-8"))
-        if lock["hostname"] != socket.gethostname():
-            return None  # this backend is a folder of this clone: another host's name is this machine's former one
-        return identify(int(lock["pid"]))
-    except FileNotFoundError:  # released meanwhile
-        return None
-    except (OSError, ValueError, KeyError, TypeError):
-        return None
+def locks(layout: Layout, stack: str) -> list[Path]:
+    """List the files that lock a stack: a Pulumi command is at work on it, or was killed."""
+    return sorted((layout.backend / ".pulumi" / "locks" / "organization" / _project(layout) / stack).glob("*.json"))
+
+
+def require_whole(layout: Layout) -> None:
+    """Require that the state of each stack tells what AWS has.
+
+    Raises:
+        OutsideError: a stack is locked, a command was killed in the middle of an operation, or a state can't be read.
+    """
+    for stack in stacks(layout):
+        if locks(layout, stack):
+            raise OutsideError(
+                f"{stack} is locked: a Pulumi command is at work on it, or was killed.",
+                hint=f"Wait for it. If there is none: {GIVE_UP}",
+            )
+        if pending := checkpoint(layout, stack).pending:
+            raise OutsideError(
+                f"A command on {stack} was killed while {', '.join(pending)}: what AWS has is not known.", hint=GIVE_UP
+            )
 
 
 def forget(layout: Layout) -> bool:

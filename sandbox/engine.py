@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import contextlib
 import os
-import re
 import shutil
 import subprocess
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from multiarch.doctor.programs import ENGINE as MINIMUM
+from multiarch.doctor.programs import ENGINE, parse_version
 from multiarch.errors import OutsideError
 from sandbox import installer
 from sandbox.environment import is_shim
@@ -18,7 +17,7 @@ from sandbox.state import Engine
 from tools import build
 
 _HOST = "pulumi-language-python"
-_VERSION = re.compile(r"v?(\d{1,6})\.(\d{1,6})\.(\d{1,6})(?:[-+][\w.+-]*)?", re.ASCII)
+_MINIMUM = "v" + ".".join(map(str, ENGINE))
 
 NONE_FOUND = """\
 No Pulumi engine: {reasons}.
@@ -57,7 +56,7 @@ def find(
         reasons.append("the official release could not be downloaded")
     if shutil.which("go", path=environ.get("PATH")) is None:
         reasons.append("there is no Go to build one with")
-        raise OutsideError(NONE_FOUND.format(reasons=", ".join(reasons), minimum=_dotted(MINIMUM)))
+        raise OutsideError(NONE_FOUND.format(reasons=", ".join(reasons), minimum=_MINIMUM))
     return _built()
 
 
@@ -70,8 +69,8 @@ def _on_path(say: Callable[[str], None], environ: Mapping[str, str]) -> tuple[En
         version = _version(path)
         if version is None:
             reason = f"{path} does not say its version"
-        elif _parsed(version) < MINIMUM:
-            reason = f"{path} is {version}, older than {_dotted(MINIMUM)}"
+        elif parse_version(version) < ENGINE:
+            reason = f"{path} is {version}, older than {_MINIMUM}"
         else:
             return Engine(path, version, "PATH"), ""
         say(f"passing over a pulumi: {reason}")
@@ -114,13 +113,4 @@ def _version(path: Path) -> str | None:
     except (OSError, subprocess.TimeoutExpired):
         return None
     said = done.stdout.decode(errors="replace").strip()
-    return said if _VERSION.fullmatch(said) else None
-
-
-def _parsed(version: str) -> tuple[int, ...]:
-    match = _VERSION.match(version)
-    return tuple(int(part) for part in match.groups()) if match else ()
-
-
-def _dotted(version: tuple[int, ...]) -> str:
-    return "v" + ".".join(str(part) for part in version)
+    return said if parse_version(said) else None

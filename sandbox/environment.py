@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
+import importlib.metadata
 import json
 import os
-import re
 import shlex
 import shutil
 import sys
 from collections.abc import Mapping, MutableMapping
 from dataclasses import dataclass
 from pathlib import Path
-from types import MappingProxyType
 
+from multiarch.doctor.programs import BROUGHT_BY_EKS, SDKS
 from multiarch.files import write_atomically
-from sandbox import plugins
 from sandbox.layout import CLONE, Layout
 from sandbox.providers import forking, interpreter
 from sandbox.state import Engine
@@ -24,7 +23,6 @@ SECRETS_PROVIDER = "awskms://alias/aws/ssm?region=us-east-1"
 """A key that the sandbox's AWS makes at its first use. A passphrase costs each command 0.2 s of processor time."""
 _SHIM_MARK = "# The sandbox's own pulumi"
 _ENGINE_LOGS = "logs"
-_SHELL_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 # The user's profiles may name another endpoint, or a role; a file that can't be parsed stops every client.
 _NO_AWS_FILES: Mapping[str, str] = {"AWS_CONFIG_FILE": os.devnull, "AWS_SHARED_CREDENTIALS_FILE": os.devnull}
 
@@ -43,8 +41,7 @@ class Environment:
 
     def as_shell(self) -> str:
         """Return lines for ``eval`` in a POSIX shell, in a fixed order."""
-        # A name that a shell does not know as a variable's could hold a command.
-        lines = [f"unset {name}" for name in self.unset if _SHELL_NAME.fullmatch(name)]
+        lines = [f"unset {name}" for name in self.unset if name.isidentifier()]
         lines += [f"export {name}={shlex.quote(value)}" for name, value in sorted(self.set.items())]
         return "".join(f"{line}\n" for line in lines)
 
@@ -61,7 +58,7 @@ def build(
     # A language host that does not read `runtime.options.virtualenv` takes the first python.
     folders = [*([layout.bin] if by_hand else []), python.parent, engine.path.parent]
     path = [*map(str, folders), environ.get("PATH", os.defpath)]
-    # A real AWS CLI comes first, unless only the stand-in has the token of the control plane.
+    # A real AWS CLI comes first, unless only the stand-in has the token of the API server.
     path.insert(0 if layout.token.is_file() else len(path), str(layout.programs))
     region = layout.region(stack, copied=not by_hand)  # by hand, the copy of the stack's file is renewed afterwards
     set_ = {
@@ -85,8 +82,8 @@ def build(
         "PULUMI_PYTHON_CMD": str(layout.programs / interpreter.NAME),
         "PULUMI_SKIP_UPDATE_CHECK": "true",
     }
-    if any(shutil.which(f"pulumi-resource-{name}", path=environ.get("PATH")) for name in plugins.NAMES):
-        # The engine would take it in place of a stand-in; `sandbox.plugins` says where one is used.
+    if any(shutil.which(f"pulumi-resource-{name}", path=environ.get("PATH")) for name in SDKS):
+        # The engine would take it in place of a stand-in.
         set_["PULUMI_IGNORE_AMBIENT_PLUGINS"] = "true"
     if by_hand:
         # Not `pulumi stack select`, which would change the stack of every other shell.
@@ -97,17 +94,11 @@ def build(
 
 def read_aws(url: str, region: str, environ: Mapping[str, str]) -> dict[str, str]:
     """Return the environment of a command that reads the sandbox's AWS, and no cluster of the user's kubeconfig."""
-    kept = {name: value for name, value in environ.items() if not name.startswith("AWS_")}
-    names = ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY")
-    return kept | {
-        **dict.fromkeys(names, "sandbox"),
-        **_NO_AWS_FILES,
-        "AWS_EC2_METADATA_DISABLED": "true",
-        "AWS_ENDPOINT_URL": url,
-        "AWS_REGION": region,
-        "KUBECONFIG": os.devnull,
-        **_go_around_proxies(environ),
-    }
+    made = dict(environ)
+    forget_aws(made)
+    keys = dict.fromkeys(("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"), "sandbox")
+    place = {"AWS_ENDPOINT_URL": url, "AWS_REGION": region, "KUBECONFIG": os.devnull}
+    return {**made, **keys, **place, **_go_around_proxies(environ)}
 
 
 def _go_around_proxies(environ: Mapping[str, str]) -> dict[str, str]:
@@ -139,13 +130,17 @@ def _leading_out(environ: Mapping[str, str], set_: Mapping[str, str]) -> tuple[s
     return tuple(sorted((always | found) - set(set_)))
 
 
-def write_plugins(layout: Layout, official: Mapping[str, str] = MappingProxyType({})) -> None:
-    """Install stand-ins and official plugins as Pulumi's, in the versions that SDKs and component request.
+def list_plugins() -> list[tuple[str, str]]:
+    """List name and version of each plugin that a stack needs: those of the SDKs, and those of the eks component."""
+    return [*((name, importlib.metadata.version(f"pulumi_{name}")) for name in SDKS), *BROUGHT_BY_EKS.items()]
+
+
+def write_plugins(layout: Layout) -> None:
+    """Install stand-ins as Pulumi's plugins, in the versions that SDKs and component request.
 
     Also a Python for the engine's language host, and a file in place of the folder of the engine's own log.
 
-    ``official`` is as ``sandbox.plugins.find_plugins`` returns it. A stand-in for the AWS CLI is on PATH, which the eks
-    component looks for.
+    A stand-in for the AWS CLI is on PATH, which the eks component looks for.
     """
     # The engine would log all it does into a folder of this name, compressed and encrypted: a third of its time.
     layout.home.mkdir(parents=True, exist_ok=True)
@@ -153,17 +148,11 @@ def write_plugins(layout: Layout, official: Mapping[str, str] = MappingProxyType
         (layout.home / _ENGINE_LOGS).touch()
     connect = shlex.quote(str(CLONE / "sandbox" / "providers" / "connect.py"))
     stand_ins, programs = (shlex.quote(str(layout.server / name)) for name in (forking.STAND_INS, forking.PYTHON))
-    for name, version in plugins.list_wanted():
+    for name, version in list_plugins():
         file = layout.home / "plugins" / f"resource-{name}-v{version}" / f"pulumi-resource-{name}"
-        program = official.get(f"{name}-v{version}")
         _write_script(
             file,
             f"""#!/bin/sh
-# The official {name} provider.
-exec {shlex.quote(program)} "$@"
-"""
-            if program
-            else f"""#!/bin/sh
 # The sandbox's stand-in for the {name} provider. A plugin ends with its engine.
 export MULTIARCH_SANDBOX_ENGINE=$PPID PYTHONPATH={shlex.quote(str(CLONE))}${{PYTHONPATH:+:$PYTHONPATH}}
 exec {shlex.quote(sys.executable)} -S {connect} {stand_ins} {name} "$@"
@@ -183,7 +172,7 @@ exec {program} "$@"
     _write_script(
         layout.programs / "aws",
         f"""#!/bin/sh
-# The sandbox's stand-in for the AWS CLI: it is there, and has the token of the sandbox's control plane, if one runs.
+# The sandbox's stand-in for the AWS CLI: it is there, and has the token of a Kubernetes API, if a test has given one.
 [ "$1" = --version ] && echo "aws-cli/2.7.0 sandbox" && exit
 case "$*" in *"eks get-token"*) cat {shlex.quote(str(layout.token))} 2>/dev/null && exit ;; esac
 echo "This is the sandbox's stand-in for the AWS CLI, which does nothing. Install the AWS CLI." >&2

@@ -5,7 +5,6 @@ What every account comes with is omitted: the default VPC, and what a VPC has fr
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -13,8 +12,7 @@ from typing import Any
 import jmespath
 from botocore.exceptions import BotoCoreError, ClientError
 
-from multiarch.errors import OutsideError, UnknownFactError
-from multiarch.facts import instance_types
+from multiarch.errors import OutsideError
 from sandbox import backend
 from sandbox.layout import Layout
 
@@ -36,11 +34,11 @@ class Listing:
 
 BY_HAND = "multiarch-sandbox:by-hand"
 """The tag of a VPC and its subnets that are to look as if they were there before the stacks."""
-_OWNER = "kubernetes.io/cluster/"
 _STACKS = f"!(Tags[?Key=='{BY_HAND}'])"
 
+CLUSTERS = "EKS clusters"
 KINDS = (
-    Listing("EKS clusters", "eks", "list_clusters", "clusters[]"),
+    Listing(CLUSTERS, "eks", "list_clusters", "clusters[]"),
     Listing(
         "Auto Scaling groups", "autoscaling", "describe_auto_scaling_groups", "AutoScalingGroups[].AutoScalingGroupName"
     ),
@@ -114,24 +112,6 @@ _OF_A_CLUSTER = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class NodeGroup:
-    """A node group as AWS describes it.
-
-    ``architecture`` is ``amd64``, ``arm64``, or ``unknown`` followed by the reason. ``managed`` by EKS, or a plain
-    Auto Scaling group. Sizes are numbers of nodes.
-    """
-
-    name: str
-    cluster: str
-    managed: bool
-    architecture: str
-    instance_types: tuple[str, ...]
-    minimum: int
-    desired: int
-    maximum: int
-
-
 class Aws:
     """Clients for one region of the sandbox's AWS."""
 
@@ -189,7 +169,7 @@ class Aws:
         found["KMS keys"] = tuple(key for key in keys if not self._is_going(key))
         for kind in _OF_A_CLUSTER:
             found[kind.label] = tuple(
-                f"{cluster}/{name}" for cluster in found["EKS clusters"] for name in self.ask(kind, clusterName=cluster)
+                f"{cluster}/{name}" for cluster in found[CLUSTERS] for name in self.ask(kind, clusterName=cluster)
             )
         return {label: names for label, names in found.items() if names}
 
@@ -205,43 +185,6 @@ class Aws:
         for name in protected:
             eks.update_cluster_config(name=name, deletionProtection=False)
         return protected
-
-    def node_groups(self) -> list[NodeGroup]:
-        """Describe managed and self-managed node groups by their Auto Scaling groups, sorted by cluster and name."""
-        pages = self.client("autoscaling").get_paginator("describe_auto_scaling_groups").paginate()
-        found = []
-        for group in (group for page in pages for group in page["AutoScalingGroups"]):
-            tags = {tag["Key"]: tag["Value"] for tag in group.get("Tags", [])}
-            cluster = next((key.removeprefix(_OWNER) for key in sorted(tags) if key.startswith(_OWNER)), None)
-            if cluster is None:
-                continue
-            own = tags.get("eks:nodegroup-name")
-            mixed = group.get("MixedInstancesPolicy", {}).get("LaunchTemplate", {})
-            types = dict.fromkeys(row["InstanceType"] for row in mixed.get("Overrides", []) if "InstanceType" in row)
-            template = group.get("LaunchTemplate") or mixed.get("LaunchTemplateSpecification")
-            ordered = tuple(types or self._template_types(template))  # their order is a preference
-            sizes = (group["MinSize"], group["DesiredCapacity"], group["MaxSize"])
-            name = own or group["AutoScalingGroupName"]
-            found.append(NodeGroup(name, cluster, own is not None, _architecture(ordered), ordered, *sizes))
-        return sorted(found, key=lambda group: (group.cluster, group.name))
-
-    def _template_types(self, template: Mapping[str, str] | None) -> set[str]:
-        if not template:
-            return set()
-        versions = self.client("ec2").describe_launch_template_versions(
-            LaunchTemplateId=template["LaunchTemplateId"], Versions=[template.get("Version", "$Default")]
-        )["LaunchTemplateVersions"]
-        return set(filter(None, (version["LaunchTemplateData"].get("InstanceType") for version in versions)))
-
-
-def _architecture(types: tuple[str, ...]) -> str:
-    try:
-        found = {str(instance_types.get_instance_type(name).architecture) for name in types}
-    except UnknownFactError as error:
-        return f"unknown: {error}"
-    if len(found) == 1:
-        return found.pop()
-    return f"unknown: {' and '.join(sorted(found))} in one group" if found else "unknown: no instance type"
 
 
 def counted(number: int, plural: str) -> str:

@@ -35,13 +35,6 @@ class Layout:
         """Everything below is the sandbox's own, and goes away with ``down``."""
         return self.root / ".sandbox"
 
-    def require_folder(self) -> None:
-        """Create ``folder``. Raises SandboxUsageError for a link: what it leads to could hold more than a sandbox."""
-        if self.folder.is_symlink() or (self.folder.exists() and not self.folder.is_dir()):
-            kind = "a symbolic link" if self.folder.is_symlink() else "a file"
-            raise SandboxUsageError(f"{self.folder} is {kind}; the sandbox needs a folder.", hint="Remove it.")
-        self.folder.mkdir(parents=True, exist_ok=True)
-
     @property
     def lock(self) -> Path:
         """Held while a command works, so that two do not work at once."""
@@ -68,13 +61,8 @@ class Layout:
         return self.folder / "cluster"
 
     @property
-    def control_plane(self) -> Path:
-        """What is known of the control plane that the official Kubernetes provider talks to."""
-        return self.folder / "control-plane"
-
-    @property
     def token(self) -> Path:
-        """The control plane's token, as ``aws eks get-token`` prints one."""
+        """A token of a Kubernetes API, as ``aws eks get-token`` prints one, for tests with a real one."""
         return self.programs / "token.json"
 
     @property
@@ -186,9 +174,9 @@ class Layout:
         own = read_yaml(copy if copy.is_file() and (copied or not file.is_file()) else file).get("config")
         for config in (own, self.settings().get("config")):
             value = config.get("aws:region") if isinstance(config, dict) else None
-            # In Pulumi.yaml a value may stand as such, or under `value` or `default`.
+            # In Pulumi.yaml a value may stand as such, or under `value`.
             if isinstance(value, dict):
-                value = value.get("value", value.get("default"))
+                value = value.get("value")
             if isinstance(value, str):
                 return value
         return "us-east-1"

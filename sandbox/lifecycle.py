@@ -16,11 +16,9 @@ from rich.console import Console
 from multiarch.errors import MultiarchError, OutsideError
 from sandbox import (
     backend,
-    control_plane,
     engine,
     environment,
     inventory,
-    plugins,
     processes,
     project,
     runner,
@@ -36,7 +34,6 @@ Part = TypeVar("Part")
 
 _NO_CHANGE = re.compile(r"\d+ unchanged|> ?\d+ ")
 _SHOWN_AS_PROGRESS = {"up", "destroy"}
-_TAKES_SETTINGS = {"up", "preview", "destroy"}
 
 
 class PulumiFailedError(OutsideError):
@@ -83,8 +80,6 @@ class Sandbox:
         environ: Mapping[str, str] = os.environ,
     ) -> None:
         """Start and read nothing yet."""
-        self.official: frozenset[str] | None = None
-        """Names of the providers to be official; None for those of the running sandbox, or none."""
         self.layout = layout
         self._say = say
         self._show = show
@@ -100,6 +95,7 @@ class Sandbox:
             SandboxUsageError: there is no such stack.
             StackError: the rules of ``stack check`` reject it; nothing was started.
             OutsideError: no engine, no server, or Pulumi failed; what runs keeps running, and ``up`` can be repeated.
+                Also if a command was killed before: ``down`` with ``force`` is what is left then.
             StoppedError: told to stop; nothing that this call started is left running.
         """
         self._check(stack)
@@ -128,26 +124,22 @@ class Sandbox:
         Return what was left before the server was stopped: names, by ``1 VPC in eu-west-1``.
 
         Raises:
-            OutsideError: a destroy failed; nothing was stopped or removed.
+            OutsideError: a destroy failed, or a command was killed before; nothing was stopped or removed.
         """
         if not self.layout.folder.is_dir():
             return {}
         with state.exclusive(self.layout, "down"):
-            known = self._known_or_nothing(force=force)
-            self._end_left_run(known)
+            known = state.State() if force else state.load(self.layout)
             left: dict[str, tuple[str, ...]] = {}
-            if known.server and server.answers(known.server) and not force:
-                if why := self._cut_off():
-                    self._say(f"{why}: nobody knows what it has made. Removing everything without a destroy")
-                else:
-                    left = self._destroy_all(known.server)
+            if known.server and server.answers(known.server):
+                backend.require_whole(self.layout)
+                left = self._destroy_all(known.server)
             if real_cluster.down(self.layout.cluster):
                 self._say("the cluster of real nodes is gone")
-            control_plane.stop(self.layout)
             for process in (*server.strays(self.layout.server), *server.strays(self.layout.registry)):
                 server.stop(process)
-                if processes.alive(process):
-                    raise OutsideError(f"The server with process number {process.pid} can't be stopped.")
+                if processes.is_running(process):
+                    raise OutsideError(f"The server with process number {process} can't be stopped.")
             shutil.rmtree(self.layout.folder)
             return left
 
@@ -193,37 +185,25 @@ class Sandbox:
     @contextlib.contextmanager
     def _running(self, stack: str) -> Iterator[state.State]:
         """Give provide server, engine, project folder and stack; on a stop request, stop what was started here."""
-        known = self._end_left_run(state.load(self.layout))
+        known = state.load(self.layout)
         found = self._engine(known)
         if found != known.engine:
             self._say(f"Pulumi {found.version} ({found.source})")
         running = known.server if known.server and server.answers(known.server) else None
-        lost = "" if running else "the sandbox's AWS server is gone, and its state was only in memory"
-        if running and (why := self._cut_off()):
-            running, lost = None, f"{why}: nobody knows what it has made"
-        if (
-            running
-            and plugins.is_official(known.official, "kubernetes")
-            and not real_cluster.status(self.layout.control_plane)
-        ):
-            running, lost = None, "the sandbox's control plane is gone"
-        official = self._find_official(known if running else None, stack, found)
+        if running:
+            backend.require_whole(self.layout)
         if running is None:
-            self._restart(lost)
+            self._restart()
         ours = running is None
         try:
             running = running or server.start(self.layout)
-            environment.write_plugins(self.layout, official)
-            known = state.State(server=running, engine=found, official=official)
+            environment.write_plugins(self.layout)
+            known = state.State(server=running, engine=found)
             state.save(self.layout, known)
-            if plugins.is_official(official, "kubernetes"):
-                control_plane.lead_clusters(self.layout, running.url, self._say)
             if ours:
                 self._say(f"AWS (moto and what the sandbox adds to it) listens on {running.url}")
                 self._say(
-                    f"providers: {plugins.describe(official)}"
-                    if official
-                    else "providers aws, eks and kubernetes are stand-ins: sandbox/README.md says what they do not show"
+                    "providers aws, eks and kubernetes are stand-ins: sandbox/README.md says what they do not show"
                 )
             project.sync(self.layout)
             self.layout.backend.mkdir(parents=True, exist_ok=True)
@@ -243,13 +223,6 @@ class Sandbox:
                 else "The sandbox's AWS was up before, and still is. `make up` goes on from here, `make down` ends it.",
             ) from None
 
-    def _find_official(self, running: state.State | None, stack: str, found: state.Engine) -> Mapping[str, str]:
-        """Return the official plugins by ``NAME-vVERSION``: those of a running sandbox, which can't change."""
-        if running and (stacks := backend.stacks(self.layout)):
-            plugins.require_same(running.official, self.official, stacks, stack)
-            return running.official
-        return plugins.find_plugins(self.official or frozenset(), found, self._environ, self._say)
-
     def _engine(self, known: state.State) -> state.Engine:
         """Keep the engine that the first command has found as long as it is there."""
         there = known.engine is not None and known.engine.path.is_file()
@@ -260,63 +233,17 @@ class Sandbox:
         if self.layout.is_own():
             self.layout.plan(stack)
 
-    def _end_left_run(self, known: state.State) -> state.State:
-        """End the command that the state names: the lock was free, so what has started it was killed."""
-        if known.run is None:
-            return known
-        if processes.session(known.run.process):
-            self._say(f"ending `{known.run.what}`, which an earlier command has left")
-            processes.interrupt(known.run.process, grace=runner.GRACE)
-        return replace(known, run=None)
-
-    def _cut_off(self) -> str:
-        """Say which stack's state no longer tells what AWS has, because a command was killed or the disk was full."""
-        for stack in backend.stacks(self.layout):
-            self._unlock(stack)
-            try:
-                pending = backend.checkpoint(self.layout, stack).pending
-            except OutsideError as error:
-                return error.message.rstrip(".")
-            if pending:
-                return f"a command on {stack} was killed while {', '.join(pending)}"
-        return ""
-
-    def _restart(self, why: str) -> None:
+    def _restart(self) -> None:
         for process in server.strays(self.layout.server):
             server.stop(process)  # also one that hangs without listening, or that a removed state has named
-        control_plane.stop(self.layout)
         if backend.forget(self.layout):
-            self._say(f"{why}. Starting from an empty AWS")
+            self._say("the sandbox's AWS server is gone, and its state was only in memory. Starting from an empty AWS")
 
     def _stopped(self, started: state.Server | None) -> None:
-        with runner.deaf():
-            for stack in backend.stacks(self.layout):
-                with contextlib.suppress(OutsideError):
-                    self._unlock(stack)
-            if started:
+        if started:
+            with runner.deaf():
                 server.stop(started.process)
-                control_plane.stop(self.layout)
-            known = state.load(self.layout)
-            state.save(self.layout, replace(known, run=None, server=None if started else known.server))
-
-    def _unlock(self, stack: str) -> None:
-        """Remove the locks of processes that have ended. Raises OutsideError while a running one holds one."""
-        for file, holder in backend.locks(self.layout, stack).items():
-            if holder:
-                raise OutsideError(
-                    f"A Pulumi command by hand (process {holder.pid}) is at work on {stack}.", hint="Wait for it."
-                )
-            self._say(f"{stack} was left locked by a command that is gone: removing the lock")
-            file.unlink(missing_ok=True)
-
-    def _known_or_nothing(self, *, force: bool) -> state.State:
-        try:
-            return state.load(self.layout)
-        except OutsideError as error:
-            if not force:
-                raise
-            self._say(f"{error.message} A Pulumi command that was at work fails when its AWS is gone.")
-            return state.State()
+                state.save(self.layout, replace(state.load(self.layout), server=None))
 
     # -- destroying -------------------------------------------------------------------------------------------------
 
@@ -326,7 +253,7 @@ class Sandbox:
         if names:
             known = state.load(self.layout)
             # What exists came about with the settings of the last command, which are in the project folder.
-            state.save(self.layout, replace(known, engine=self._engine(known), run=None))
+            state.save(self.layout, replace(known, engine=self._engine(known)))
         for stack in names:
             if backend.checkpoint(self.layout, stack).protected:
                 self._say(f"{stack} has protected resources; this is a sandbox: taking the protection away")
@@ -357,27 +284,17 @@ class Sandbox:
         colour = "always" if verb == "preview" and self._colour else "never"
         what, log = " ".join(words), self.layout.logs / f"{'-'.join(words)}-{stack}.log"
 
-        def started(process: processes.ProcessId) -> None:
-            state.save(self.layout, replace(known, run=state.Run(process, f"{what} {stack}")))
-
-        settings = (
-            plugins.make_settings(running.url)
-            if verb in _TAKES_SETTINGS and plugins.is_official(known.official, "aws")
-            else ()
-        )
         spoken = environment.build(self.layout, found, running.url, stack, self._environ)
         quiet = verb not in _SHOWN_AS_PROGRESS
         with contextlib.nullcontext() if quiet else Console(stderr=True).status(f"{what} {stack}"):
             outcome = runner.run(
-                [found.path, *words, "--stack", stack, *options, *settings, "--non-interactive", "--color", colour],
+                [found.path, *words, "--stack", stack, *options, "--non-interactive", "--color", colour],
                 environ=spoken.applied_to(self._environ),
                 folder=self.layout.project,
                 log=log,
                 echo=self._echo if verb == "preview" else None,
                 say=self._say,
-                started=started,
             )
-        state.save(self.layout, replace(known, run=None))
         if outcome.interrupted:
             raise StoppedError("Stopped.")
         if outcome.returncode and not server.answers(running):

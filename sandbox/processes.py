@@ -1,4 +1,4 @@
-"""Processes that outlive a command: told apart from others that got the same number, and stopped with all they started.
+"""Processes that outlive a command: found by their session or their command line, and stopped with all they started.
 
 Every long-lived program gets a session of its own, so that everything it starts can be found by the session's number.
 """
@@ -11,97 +11,65 @@ import signal
 import subprocess
 import time
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 _PROC = Path("/proc")
-_STATE, _STARTED = 0, 19  # fields of /proc/PID/stat, counted behind the command's closing parenthesis; see proc(5)
+_HAS_PROC = (_PROC / "self" / "stat").exists()
 
 
-@dataclass(frozen=True, slots=True)
-class ProcessId:
-    """A process number together with when it started: numbers are used again, the pair is not.
-
-    ``started`` is clock ticks since boot on Linux, a date elsewhere; only good for comparing.
-    """
-
-    pid: int
-    started: str
-
-
-def identify(pid: int) -> ProcessId | None:
-    """Return the running process of that number; one that has ended but was not yet waited for does not count."""
-    return _from_proc(pid) if _PROC.joinpath("self", "stat").exists() else _from_ps(pid)
-
-
-def _from_proc(pid: int) -> ProcessId | None:
+def is_running(pid: int) -> bool:
+    """Return whether a process runs; one that has ended but was not yet waited for does not."""
+    if not _HAS_PROC:
+        said = subprocess.run(["ps", "-o", "stat=", "-p", str(pid)], capture_output=True, text=True, check=False)
+        return said.stdout.strip()[:1] not in ("", "Z")
     try:
-        fields = (_PROC / str(pid) / "stat").read_text().rpartition(")")[2].split()
+        # The state comes behind the command's closing parenthesis; see proc(5).
+        return (_PROC / str(pid) / "stat").read_text().rpartition(")")[2].split()[0] not in "ZX"
     except (FileNotFoundError, ProcessLookupError):
-        return None
-    return None if fields[_STATE] in "ZX" else ProcessId(pid, fields[_STARTED])
+        return False
 
 
-def _from_ps(pid: int) -> ProcessId | None:
-    said = subprocess.run(["ps", "-o", "stat=,lstart=", "-p", str(pid)], capture_output=True, text=True, check=False)
-    state, _, started = said.stdout.strip().partition(" ")
-    return None if not state or state.startswith("Z") else ProcessId(pid, started.strip())
-
-
-def alive(process: ProcessId) -> bool:
-    """Return whether this process still runs."""
-    _reap(process.pid)
-    return identify(process.pid) == process
-
-
-def session(leader: ProcessId) -> list[ProcessId]:
-    """List the running processes of the session that ``leader`` opened, the leader included if it still runs.
-
-    Empty if the number now belongs to another session.
-    """
-    now = identify(leader.pid)
-    if now is not None and now != leader:
-        return []
+def session(leader: int) -> list[int]:
+    """List the running processes of the session that ``leader`` opened, the leader included if it still runs."""
     members = []
     for pid in _all_pids():
         with contextlib.suppress(ProcessLookupError, PermissionError):
-            if os.getsid(pid) == leader.pid:
-                found = identify(pid)
-                members += [found] if found else []
+            if os.getsid(pid) == leader and is_running(pid):
+                members.append(pid)
     return members
 
 
 def _all_pids() -> list[int]:
-    if _PROC.joinpath("self", "stat").exists():
+    if _HAS_PROC:
         return sorted(int(entry.name) for entry in _PROC.iterdir() if entry.name.isdigit())
     listed = subprocess.run(["ps", "-A", "-o", "pid="], capture_output=True, text=True, check=True)
     return sorted(int(line) for line in listed.stdout.split())
 
 
-def with_arguments(arguments: Sequence[str]) -> list[ProcessId]:
+def own_arguments(folder: Path) -> list[str]:
+    """Return the end of the command line of the program of the sandbox whose output is in ``folder``."""
+    return ["--state-dir", str(folder)]
+
+
+def with_arguments(arguments: Sequence[str]) -> list[int]:
     """List the running processes whose command line ends with ``arguments``."""
     end = " ".join(arguments)
-    found = (identify(pid) for pid, words in command_lines() if " ".join(words).endswith(end))
-    return [process for process in found if process]
+    return [pid for pid, words in command_lines() if " ".join(words).endswith(end) and is_running(pid)]
 
 
 def command_lines() -> Iterator[tuple[int, list[str]]]:
     """Yield the number and the command line of each running process."""
+    if not _HAS_PROC:
+        listed = subprocess.run(["ps", "-A", "-o", "pid=,command="], capture_output=True, text=True, check=True)
+        yield from ((int(number), words) for number, *words in map(str.split, listed.stdout.splitlines()))
+        return
     for pid in _all_pids():
-        yield pid, _command_line(pid)
-
-
-def _command_line(pid: int) -> list[str]:
-    if _PROC.joinpath("self", "stat").exists():
         with contextlib.suppress(OSError):
             words = (_PROC / str(pid) / "cmdline").read_bytes().rstrip(b"\0").split(b"\0")
-            return [os.fsdecode(word) for word in words]
-        return []
-    said = subprocess.run(["ps", "-o", "command=", "-p", str(pid)], capture_output=True, text=True, check=False)
-    return said.stdout.split()
+            yield pid, [os.fsdecode(word) for word in words]
 
 
-def stop_session(leader: ProcessId, *, grace: float = 10.0) -> bool:
+def stop_session(leader: int, *, grace: float = 10.0) -> bool:
     """End everything in the session: SIGTERM, and SIGKILL after ``grace`` seconds. Return whether anything ran."""
     members = session(leader)
     if not members:
@@ -118,23 +86,16 @@ def stop_session(leader: ProcessId, *, grace: float = 10.0) -> bool:
     return True
 
 
-def interrupt(leader: ProcessId, *, grace: float) -> None:
+def interrupt(leader: int, *, grace: float) -> None:
     """Send the leader SIGINT, give it ``grace`` seconds to end, then end its session."""
     _signal([leader], signal.SIGINT)
     deadline = time.monotonic() + grace
-    while alive(leader) and time.monotonic() < deadline:
+    while is_running(leader) and time.monotonic() < deadline:
         time.sleep(0.05)
     stop_session(leader)
 
 
-def _signal(members: Iterable[ProcessId], number: signal.Signals) -> None:
-    for member in members:
-        if identify(member.pid) == member:
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(member.pid, number)
-
-
-def _reap(pid: int) -> None:
-    """Reap a child that has ended, if it is one of ours."""
-    with contextlib.suppress(ChildProcessError):
-        os.waitpid(pid, os.WNOHANG)
+def _signal(members: Iterable[int], number: signal.Signals) -> None:
+    for pid in members:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pid, number)

@@ -14,7 +14,7 @@ from pathlib import Path
 from types import FrameType
 from typing import IO
 
-from sandbox.processes import ProcessId, identify, stop_session
+from sandbox.processes import stop_session
 
 STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGALRM)
 GRACE = 60
@@ -59,12 +59,11 @@ def run(
     log: Path,
     echo: Callable[[str], None] | None = None,
     say: Callable[[str], None] = lambda _text: None,
-    started: Callable[[ProcessId], None] = lambda _process: None,
 ) -> CommandResult:
     """Run ``command`` in ``folder`` to its end, write what it says to ``log``, and to ``echo`` line by line.
 
-    ``started`` is told the process. Must run in the main thread, as it handles signals meanwhile. When it returns, no
-    process that the command started is left, however it ended.
+    Must run in the main thread, as it handles signals meanwhile. When it returns, no process that the command started
+    is left, however it ended.
     """
     log.parent.mkdir(parents=True, exist_ok=True)
     process: subprocess.Popen[str] | None = None
@@ -75,7 +74,7 @@ def run(
         nonlocal interrupted
         if not interrupted:
             interrupted = True
-            say("stopping: Pulumi finishes what is under way; once more kills it")
+            say("stopping: Pulumi finishes what is under way; once more kills it, and what AWS has is then not known")
             signal.alarm(GRACE)
             if process is not None:
                 # Calls to AWS that are under way end by themselves; only the engine is told.
@@ -98,10 +97,8 @@ def run(
             errors="replace",
             start_new_session=True,
         )
-        identity = identify(process.pid) or ProcessId(process.pid, "")
         reader = threading.Thread(target=_read, args=(process.stdout, lines, sink, echo), daemon=True)
         try:
-            started(identity)
             reader.start()
             if interrupted:  # before there was a process
                 process.send_signal(signal.SIGINT)
@@ -113,7 +110,7 @@ def run(
             signal.alarm(0)
             # Providers and language hosts of an engine that was killed do not notice by themselves; they also hold
             # the pipe open.
-            stop_session(identity, grace=5)
+            stop_session(process.pid, grace=5)
             if reader.is_alive():
                 reader.join()
     return CommandResult(process.returncode, tuple(lines), interrupted)

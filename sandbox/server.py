@@ -16,7 +16,7 @@ from urllib.parse import urlsplit
 from multiarch.errors import OutsideError
 from sandbox.environment import forget_aws
 from sandbox.layout import CLONE, Layout
-from sandbox.processes import ProcessId, alive, identify, interrupt, stop_session, with_arguments
+from sandbox.processes import interrupt, is_running, own_arguments, stop_session, with_arguments
 from sandbox.providers import forking
 from sandbox.state import Server
 
@@ -52,7 +52,7 @@ def run_behind(
     *,
     timeout: float,
     say: Callable[[str], None] = lambda _line: None,
-) -> tuple[ProcessId, T]:
+) -> tuple[int, T]:
     """Start a program of this package that outlives the command; return its process and what ``ready`` then gives.
 
     ``folder`` gets its output, of which each line goes to ``say`` until it is ready.
@@ -75,18 +75,16 @@ def run_behind(
             stderr=subprocess.STDOUT,
             start_new_session=True,
         )
-    identity = identify(process.pid)
     try:
         found = _wait(process, output, what, ready, timeout, say)
     except BaseException:
         # Also on Ctrl-C: nothing else has recorded this process yet.
-        if identity:
-            interrupt(identity, grace=timeout)
+        interrupt(process.pid, grace=timeout)
         process.wait()
         raise
     # The program outlives this object: without this, Python warns about a child that was not waited for.
     process.returncode = 0
-    return identity or ProcessId(process.pid, ""), found
+    return process.pid, found
 
 
 def _wait(
@@ -111,7 +109,7 @@ def _wait(
     raise OutsideError(f"The {what} was not ready within {timeout:.0f} s.", hint=_tail(output))
 
 
-def strays(folder: Path) -> list[ProcessId]:
+def strays(folder: Path) -> list[int]:
     """List the running servers whose output is in ``folder``, also those that no state names any more."""
     return with_arguments(own_arguments(folder))
 
@@ -123,18 +121,13 @@ def url_of(folder: Path) -> str | None:
     return ready[1] if ready else None
 
 
-def own_arguments(folder: Path) -> list[str]:
-    """Return the end of the command line of the program whose output is in ``folder``."""
-    return ["--state-dir", str(folder)]
-
-
 def _tail(output: Path) -> str:
     return f"It said:\n{output.read_text(errors='replace')[-_TAIL:]}"
 
 
 def answers(server: Server) -> bool:
     """Return whether this server still runs and accepts connections."""
-    if not alive(server.process):
+    if not is_running(server.process):
         return False
     address = urlsplit(server.url)
     try:
@@ -144,6 +137,6 @@ def answers(server: Server) -> bool:
     return True
 
 
-def stop(process: ProcessId) -> bool:
+def stop(process: int) -> bool:
     """End the server; return whether it ran."""
     return stop_session(process)

@@ -6,17 +6,17 @@ import contextlib
 import fcntl
 import json
 import os
-from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass, field
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 from multiarch.errors import OutsideError
 from multiarch.files import write_atomically
 from sandbox.layout import Layout
-from sandbox.processes import ProcessId
+from sandbox.processes import own_arguments, with_arguments
 
-_VERSION = 3
+_VERSION = 4
 
 GIVE_UP = (
     "`.venv/bin/python -m sandbox down --force` ends what runs and removes .sandbox; "
@@ -38,54 +38,42 @@ class Engine:
 
 @dataclass(frozen=True, slots=True)
 class Server:
-    """The running AWS server. Its state is in memory: a new process starts empty."""
+    """The running AWS server: its process number and address. Its state is in memory: a new process starts empty."""
 
-    process: ProcessId
+    process: int
     url: str
 
 
 @dataclass(frozen=True, slots=True)
-class Run:
-    """A Pulumi command at work; ``what`` names it, for example ``up checkout-dev``."""
-
-    process: ProcessId
-    what: str
-
-
-@dataclass(frozen=True, slots=True)
 class State:
-    """The whole state. ``official`` are the plugins in place of stand-ins: programs by ``NAME-vVERSION``."""
+    """The whole state."""
 
     server: Server | None = None
     engine: Engine | None = None
-    run: Run | None = None
-    official: Mapping[str, str] = field(default_factory=dict)
 
 
 def load(layout: Layout) -> State:
-    """Read the state; without a file it is empty.
+    """Read the state; without a file it is empty. A server that has ended is not in it, whoever got its number since.
 
     Raises:
         OutsideError: the file is not what this version writes.
     """
     try:
         content = json.loads(layout.state.read_text(encoding="utf-8"))
-        return _decode(content)
+        return _decode(content, with_arguments(own_arguments(layout.server)))
     except FileNotFoundError:
         return State()
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise OutsideError(f"{layout.state} can't be read ({type(error).__name__}: {error}).", hint=GIVE_UP) from error
 
 
-def _decode(content: dict[str, Any]) -> State:
+def _decode(content: dict[str, Any], servers: Sequence[int]) -> State:
     if content["version"] != _VERSION:
         raise ValueError(f"version {content['version']}, not {_VERSION}")
-    server, engine, run = content["server"], content["engine"], content["run"]
+    server, engine = content["server"], content["engine"]
     return State(
-        server=server and Server(ProcessId(**server["process"]), server["url"]),
+        server=Server(**server) if server and server["process"] in servers else None,
         engine=engine and Engine(Path(engine["path"]), engine["version"], engine["source"]),
-        run=run and Run(ProcessId(**run["process"]), run["what"]),
-        official=content["official"],
     )
 
 
@@ -100,9 +88,8 @@ def exclusive(layout: Layout, what: str) -> Iterator[None]:
 
     Raises:
         OutsideError: another one does; it is named.
-        SandboxUsageError: ``.sandbox`` is not a folder of this clone.
     """
-    layout.require_folder()
+    layout.folder.mkdir(parents=True, exist_ok=True)
     with layout.lock.open("a+", encoding="utf-8") as handle:
         try:
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from itertools import groupby
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +14,8 @@ from rich.markup import escape
 from multiarch.cli.formats import Format, print_report
 from multiarch.cli.formats.report import Report, Table
 from multiarch.cli.lines import wrap_lines
+from multiarch.observed.eks.model import ObservedGroup
+from multiarch.runs import eks_clusters
 from sandbox import backend, inventory, server, state
 from sandbox.cluster import images, lifecycle
 from sandbox.layout import Layout
@@ -37,7 +38,10 @@ def print_world(console: Console, layout: Layout, url: str, stacks: Sequence[str
     found = next(iter(held.values()), {})
     _print_counts(console, "all regions", {label: found[label] for label in found if label in inventory.EVERYWHERE})
     others = {_cluster(layout, name) for name in backend.stacks(layout) if name not in stacks}
-    print_groups([each for aws in regions for each in aws.node_groups() if each.cluster not in others])
+    for aws in regions:
+        for cluster in held[aws.region].get(inventory.CLUSTERS, ()):
+            if cluster not in others:
+                print_groups(cluster, eks_clusters.read_node_groups(aws.client, cluster))
     for name in stacks:
         _print_stack(console, layout, name)
 
@@ -78,20 +82,18 @@ def releases(manifests: Path) -> list[str]:
     return lines
 
 
-def print_groups(groups: Sequence[inventory.NodeGroup]) -> None:
-    """Print a table of node groups for each cluster."""
+def print_groups(cluster: str, groups: Sequence[ObservedGroup]) -> None:
+    """Print a table of a cluster's node groups."""
     columns = ("node group", "kind", "architecture", "instance types", "min/now/max")
-    tables = [
-        Table(columns, list(map(_row, own)), f"Node groups of {cluster}")
-        for cluster, own in groupby(groups, key=lambda group: group.cluster)
-    ]
-    print_report(Report("node-groups", {}, blocks=lambda: tables), Format.TABLE)
+    table = Table(columns, list(map(_row, groups)), f"Node groups of {cluster}")
+    print_report(Report("node-groups", {}, blocks=lambda: [table] if groups else []), Format.TABLE)
 
 
-def _row(group: inventory.NodeGroup) -> tuple[str, ...]:
-    kind = "managed" if group.managed else "self-managed"
-    sizes = f"{group.minimum}/{group.desired}/{group.maximum}"
-    return (group.name, kind, group.architecture, ", ".join(group.instance_types), sizes)
+def _row(group: ObservedGroup) -> tuple[str, ...]:
+    architecture = str(group.architecture or "unknown")
+    return (
+        group.name, str(group.kind), architecture, ", ".join(group.instance_types), "/".join(map(str, group.sizes))
+    )  # fmt: skip
 
 
 def _short(value: Any, room: int) -> str:  # noqa: ANN401 (an output is any JSON)
@@ -127,9 +129,8 @@ multiarch cost payments-prod --prices examples/prices.json --manifests examples/
 def status(layout: Layout) -> dict[str, Any]:
     """Return what runs and what exists, as JSON-able values, shape version 1.
 
-    ``{"version", "up", "url", "server": {"pid"}, "engine": {"path", "version", "source"}, "official", "run",
-    "stacks": {NAME: {"resources", "pending"}}}``, where ``official`` is plugins by ``NAME-vVERSION``; missing
-    values are null.
+    ``{"version", "up", "url", "server": {"pid"}, "engine": {"path", "version", "source"},
+    "stacks": {NAME: {"resources", "pending"}}}``; missing values are null.
     """
     known = state.load(layout)
     up = known.server is not None and server.answers(known.server)
@@ -142,10 +143,8 @@ def status(layout: Layout) -> dict[str, Any]:
         "version": 1,
         "up": up,
         "url": known.server.url if known.server and up else None,
-        "server": {"pid": known.server.process.pid} if known.server and up else None,
+        "server": {"pid": known.server.process} if known.server and up else None,
         "engine": engine and {"path": str(engine.path), "version": engine.version, "source": engine.source},
-        "official": known.official,
-        "run": known.run.what if known.run else None,
         "stacks": stacks,
     }
 

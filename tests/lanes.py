@@ -95,7 +95,9 @@ _GROUP_OF_FIXTURE: Final = {"platform": "platform", "session_rig": "rig", "real_
 _LONGEST_FIRST: Final = (
     *("platform", "rig", "nodes", "cluster"),
     *(f"tests/{name}.py" for name in ("e2e/test_karpenter_up", "e2e/test_migration", "sandbox/test_lifecycle")),
-    *("tests/e2e/test_review.py", "tests/e2e/", "tests/sandbox/", "browser", "tests/"),
+    *("tests/e2e/test_review.py", "tests/e2e/", "tests/sandbox/", "browser"),
+    *("tests/ci/test_gitlab.py", "tests/test_quotations.py", "tests/github/test_steps.py"),
+    *("tests/components/provider/test_sdks.py", "tests/cli/test_doctor.py", "tests/"),
 )
 """The order of the groups, by the start of their names, so that the workers end at about the same time."""
 

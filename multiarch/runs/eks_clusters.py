@@ -66,6 +66,13 @@ def read_cluster_nodes(name: str, region: str | None, access: ClusterAccess) -> 
         return replace(found, why_outside=f"{error.message} {get}")
 
 
+def read_node_groups(clients: Clients, name: str) -> list[ObservedGroup]:
+    """Read the node groups of a cluster, sorted by name. ``clients`` returns boto3's client of a service."""
+    reader = _AwsReader(clients, name, str(clients("eks").meta.region_name))
+    with reader.pool:
+        return reader.read_groups()
+
+
 def _read_inside(found: ObservedCluster, access: ClusterAccess) -> InCluster:
     with open_cluster(access) as cluster:
         cluster.require_endpoint(found.endpoint, found.name)
@@ -88,19 +95,21 @@ class _AwsReader:
     region: str
     pool: ThreadPoolExecutor = field(default_factory=lambda: ThreadPoolExecutor(_AT_ONCE))
 
+    def __post_init__(self) -> None:
+        for service in ("eks", "ec2", "autoscaling", "iam"):
+            # Sessions of boto3 open no clients in several threads at once.
+            self.clients(service)
+
     def read(self) -> ObservedCluster:
         found = require_eks_cluster(self.clients("eks"), self.name)
         bare = ObservedCluster(**{each.name: getattr(found, each.name) for each in fields(found)}, region=self.region)
         if not bare.is_usable:
             return bare
-        for service in ("ec2", "autoscaling", "iam"):
-            # Sessions of boto3 open no clients in several threads at once.
-            self.clients(service)
         with self.pool:
             return self._with_nodes(self._with_addons(bare))
 
     def _with_nodes(self, bare: ObservedCluster) -> ObservedCluster:
-        groups = self._read_groups()
+        groups = self.read_groups()
         used = {each for group in groups for each in group.subnets} | set(bare.subnet_ids)
         ec2 = self.clients("ec2")
         subnets, nodes = read_subnets(ec2, used), read_nodes(ec2, self.name)
@@ -108,7 +117,7 @@ class _AwsReader:
         routed = {each for zone in private.values() for each in zone}
         found = replace(
             bare,
-            groups=tuple(sorted(groups, key=lambda group: group.name)),
+            groups=tuple(groups),
             subnets=tuple(
                 sorted((answers.read_subnet(each, routed) for each in subnets), key=lambda each: (each.zone, each.id))
             ),
@@ -141,7 +150,7 @@ class _AwsReader:
         names = tuple(sorted(map(_get_last, roles)))
         return replace(found, karpenter_roles=names, karpenter_nodes=len(instances))
 
-    def _read_groups(self) -> list[ObservedGroup]:
+    def read_groups(self) -> list[ObservedGroup]:
         eks, scaling = self.clients("eks"), self._read_scaling_groups()
         names = self._pages("eks", "list_nodegroups", "nodegroups", clusterName=self.name)
         managed = self._map(
@@ -159,7 +168,7 @@ class _AwsReader:
             answers.read_scaling_group(each, found, images.get(found.image) if found else None)
             for each, found in zip(own, settings[len(managed) :], strict=True)
         ]
-        return self._with_roles(read)
+        return sorted(self._with_roles(read), key=lambda group: group.name)
 
     def _read_scaling_groups(self) -> dict[str, Answer]:
         """Return Auto Scaling Groups by name, with the tag of Kubernetes' cloud provider or that of EKS."""

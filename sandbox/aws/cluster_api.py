@@ -6,15 +6,13 @@ Paths that need no credentials on EKS: Kubernetes documentation, "Kubernetes API
 from __future__ import annotations
 
 import base64
-import datetime as dt
 import json
 import time
 from dataclasses import dataclass
 
-from cryptography import x509
-from cryptography.hazmat.primitives import hashes, serialization
-from cryptography.hazmat.primitives.asymmetric import ec
-from cryptography.x509.oid import NameOID
+from cryptography.hazmat.primitives import serialization
+
+from sandbox import certificates
 
 PATH = "/sandbox/kubernetes"
 _ANSWERS = {
@@ -26,7 +24,6 @@ _ANSWERS = {
         b'{"kind": "SelfSubjectAccessReview", "status": {"allowed": true}}',
     ),
 }
-_DAYS = dt.timedelta(days=3650)
 
 
 @dataclass(slots=True)
@@ -63,8 +60,5 @@ API = ClusterApi()
 
 def make_authority(cluster: str) -> str:
     """Return a new certificate authority, PEM in base64. Nothing is signed by it."""
-    key, now = ec.generate_private_key(ec.SECP256R1()), dt.datetime.now(dt.UTC)
-    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, cluster)])
-    builder = x509.CertificateBuilder(name, name, key.public_key(), x509.random_serial_number(), now, now + _DAYS)
-    made = builder.sign(key, hashes.SHA256())
+    made = certificates.authority(cluster).certificate
     return base64.b64encode(made.public_bytes(serialization.Encoding.PEM)).decode()

@@ -7,7 +7,7 @@ PUT    /sandbox/ec2/spot-prices   spot prices by instance type and zone, as JSON
 PUT    /sandbox/kubernetes/down   seconds: for so long the clusters' API servers answer 503
 PUT    /sandbox/kubernetes/leads-to   endpoint and certificate authority of clusters from now on, as JSON
 GET    /sandbox/kubernetes/CLUSTER/…  what such an API server answers (``cluster_api.py``)
-PUT    /sandbox/faults            what goes wrong from now on, as JSON: quotas, failures, switches (``faults.py``)
+PUT    /sandbox/faults            what goes wrong from now on, as JSON: quotas, failures (``faults.py``)
 GET    /sandbox/faults            the same
 GET    /sandbox/calls             every AWS request so far, as [service, operation]
 GET    /sandbox/changes           how many requests so far may have changed something
@@ -81,10 +81,8 @@ class Controls:
                 faults.empty()
                 faults.QUOTAS.update(wanted["quotas"])
                 faults.FAILURES.extend(Failure(**each) for each in wanted["failures"])
-                faults.SWITCHES.update(wanted["switches"])
             case "GET", ["faults"]:
-                failures = [asdict(each) for each in faults.FAILURES]
-                told = {"failures": failures, "quotas": faults.QUOTAS, "switches": sorted(faults.SWITCHES)}
+                told = {"failures": [asdict(each) for each in faults.FAILURES], "quotas": faults.QUOTAS}
                 return 200, json.dumps(told).encode()
             case _, ["kubernetes", first, *rest]:
                 return cluster_api.API.answer(method, first, "/".join(rest), body)

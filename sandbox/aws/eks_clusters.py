@@ -12,7 +12,7 @@ from moto.core.responses import ActionResult, EmptyResult
 from moto.core.utils import camelcase_to_underscores
 from moto.eks.models import Cluster
 
-from sandbox.aws import cluster_api, faults
+from sandbox.aws import cluster_api
 from sandbox.aws.eks_base import EksBase, Record, extras, in_use, invalid, not_found, rejected, short_hash, without_none
 from sandbox.aws.facts import CLUSTER_VERSIONS, DEFAULT_VERSION, minor_number
 
@@ -78,16 +78,8 @@ class EksClusters(EksBase):
         return {**_NETWORK_IPV6, **wanted}
 
     def _vpc_of(self, subnet_ids: list[str]) -> str:
-        if len(subnet_ids) < _ZONES:
-            raise invalid("Subnets specified must be in at least two different AZs")
-        known = {subnet.id: subnet for subnet in self.ec2.describe_subnets()}
-        missing = sorted(set(subnet_ids) - set(known))
-        if missing:
-            raise invalid(f"The subnet ID '{missing[0]}' does not exist")
-        subnets = [known[subnet_id] for subnet_id in subnet_ids]
-        if len({subnet.vpc_id for subnet in subnets}) != 1:
-            raise invalid("Subnets specified must be in the same VPC")
-        if len({subnet.availability_zone for subnet in subnets}) < _ZONES:
+        subnets = self.ec2.describe_subnets(subnet_ids)
+        if len(subnet_ids) < _ZONES or len({subnet.availability_zone for subnet in subnets}) < _ZONES:
             raise invalid("Subnets specified must be in at least two different AZs")
         return str(subnets[0].vpc_id)
 
@@ -132,7 +124,6 @@ class EksClusters(EksBase):
         deleted = self.backend.delete_cluster(cluster.name)
         self.ec2.delete_security_group(group_id=deleted.resources_vpc_config["clusterSecurityGroupId"])
         vars(deleted)["status"] = "DELETING"
-        faults.end_cluster(self.current_account, self.region, cluster.name)
         return ActionResult({"cluster": deleted})
 
     def update_cluster_config(self) -> ActionResult:
@@ -163,17 +154,13 @@ class EksClusters(EksBase):
             new = {**old, **params[key]} if isinstance(old, dict) else params[key]
         else:
             raise invalid(f"the sandbox's EKS does not update {key}")
-        if new == vars(cluster)[attribute]:
-            raise invalid(f"Cluster is already at the desired configuration for {key}")
         vars(cluster)[attribute] = new
         return self._update("ConfigUpdate", {key: params[key]})
 
     def update_cluster_version(self) -> ActionResult:
         """Answer UpdateClusterVersion: one minor at a time, never back."""
         cluster, wanted = self._cluster(), self.params["version"]
-        if wanted not in CLUSTER_VERSIONS:
-            raise invalid(f"unsupported Kubernetes version update from {cluster.version} to {wanted}")
-        if minor_number(wanted) != minor_number(cluster.version) + 1:
+        if wanted not in CLUSTER_VERSIONS or minor_number(wanted) != minor_number(cluster.version) + 1:
             raise invalid(f"Unsupported Kubernetes minor version update from {cluster.version} to {wanted}")
         cluster.version = wanted
         return self._update("VersionUpdate", {"Version": wanted})

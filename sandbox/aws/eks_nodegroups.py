@@ -52,13 +52,11 @@ class EksNodegroups(EksBase):
         template = self._template(params.get("launchTemplate"))
         data = template.data if template else {}
         checks.check_names_and_sizes(params)
-        checks.check_taints(params.get("taints") or [])
         custom = checks.check_template(params, data)
         version = checks.checked_version(params.get("version"), cluster.version)
         types = params.get("instanceTypes") or ([data["InstanceType"]] if data.get("InstanceType") else ["t3.medium"])
         ami_type = "CUSTOM" if custom else params.get("amiType") or DEFAULT_AMI_TYPE
         checks.check_architecture(ami_type, types, version, self.ec2.amis.get(data.get("ImageId", "")))
-        checks.check_subnets(self.ec2, params["subnets"], cluster.resources_vpc_config["vpcId"])
         release = data["ImageId"] if custom else checks.checked_release(ami_type, version, params.get("releaseVersion"))
         group = self.backend.create_nodegroup(
             cluster_name=cluster.name,
@@ -90,14 +88,12 @@ class EksNodegroups(EksBase):
         return ActionResult({"nodegroup": group})
 
     def _fail(self, group: Nodegroup) -> None:
-        """End as a switch or the vCPU quota says, with the issues of DescribeNodegroup's health."""
-        asg = self._asg_name(group)
-        failure = faults.failure_of("nodegroup", group.nodegroup_name)
-        error = faults.launch_error(self.autoscaling.autoscaling_groups[asg])
-        if failure or error:
-            group.status = failure.status if failure else "CREATE_FAILED"
-            issue = failure.issue if failure else {"code": "AsgInstanceLaunchFailures", "message": error}
-            vars(group)["health"] = {"issues": [{**issue, "resourceIds": [asg]}]}
+        """End as a switch says, with the issue of DescribeNodegroup's health."""
+        if faults.fails_group(group.nodegroup_name):
+            group.status = "CREATE_FAILED"
+            said = "Instances failed to join the kubernetes cluster"
+            issue = {"code": "NodeCreationFailure", "message": said, "resourceIds": [self._asg_name(group)]}
+            vars(group)["health"] = {"issues": [issue]}
 
     def _template(self, reference: Record | None) -> LaunchTemplateVersion | None:
         if not reference:
@@ -172,8 +168,6 @@ class EksNodegroups(EksBase):
         """Answer UpdateNodegroupConfig: moto's bookkeeping, plus the checks and the Auto Scaling Group's sizes."""
         params, cluster = self.params, self._cluster()
         group = self.backend.describe_nodegroup(cluster.name, params["nodegroupName"])
-        taints = params.get("taints") or {}
-        checks.check_taints(taints.get("addOrUpdateTaints") or [], len(group.taints))
         if params.get("scalingConfig"):
             checks.scaling({**group.scaling_config, **params["scalingConfig"]})
         super().update_nodegroup_config()
@@ -189,8 +183,6 @@ class EksNodegroups(EksBase):
         params, cluster = self.params, self._cluster()
         group = self.backend.describe_nodegroup(cluster.name, params["nodegroupName"])
         reference = params.get("launchTemplate") or group.launch_template
-        if params.get("launchTemplate"):
-            self._check_same_template(group, params["launchTemplate"])
         template = self._template(_one_key(reference))
         data = template.data if template else {}
         custom = checks.check_template({**params, "amiType": None}, data)
@@ -202,26 +194,13 @@ class EksNodegroups(EksBase):
             group.release_version = data["ImageId"]
         else:
             checks.check_architecture(group.ami_type, [], group.version, None)
-            group.release_version = self._release(group, params)
+            wanted = checks.checked_release(group.ami_type, group.version, params.get("releaseVersion"))
+            checks.check_not_older(group.ami_type, group.release_version, wanted)
+            group.release_version = wanted
         group.launch_template = _reference(template)
         group.modified_at = utcnow()
         self._roll(cluster, group, data)
         return self._update("VersionUpdate", params)
-
-    def _release(self, group: Nodegroup, params: Record) -> str:
-        """Return the release of the new nodes: without one in the request the newest, whatever else changes."""
-        wanted = checks.checked_release(group.ami_type, group.version, params.get("releaseVersion"))
-        checks.check_not_older(group.ami_type, group.release_version, wanted)
-        return wanted
-
-    def _check_same_template(self, group: Nodegroup, reference: Record) -> None:
-        known = group.launch_template
-        if not known:
-            raise invalid("a node group created without a launch template cannot be given one")
-        if any(reference.get(key) not in (None, known[key]) for key in ("id", "name")):
-            raise invalid(
-                "the launch template of a node group cannot be replaced by another; only its version can change"
-            )
 
     def _roll(self, cluster: Cluster, group: Nodegroup, data: Record) -> None:
         own = self.ec2.get_launch_template(extras(cluster).templates[group.nodegroup_name])

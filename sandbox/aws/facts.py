@@ -28,24 +28,6 @@ DEFAULT_VERSION: Final = "1.35"
 AMI_TYPES: Final = {row.name: row for row in list_ami_types().values() if row.family in NODE_FAMILIES}
 DEFAULT_AMI_TYPE: Final = "AL2023_x86_64_STANDARD"
 
-ACCESS_POLICIES: Final = (
-    "AmazonEKSAdminPolicy",
-    "AmazonEKSAdminViewPolicy",
-    "AmazonEKSAutoNodePolicy",
-    "AmazonEKSClusterAdminPolicy",
-    "AmazonEKSEditPolicy",
-    "AmazonEKSViewPolicy",
-)
-ACCESS_ENTRY_TYPES: Final = (
-    "EC2",
-    "EC2_LINUX",
-    "EC2_WINDOWS",
-    "FARGATE_LINUX",
-    "HYBRID_LINUX",
-    "HYPERPOD_LINUX",
-    "STANDARD",
-)
-
 
 def minor_number(minor: str) -> int:
     """Return ``1.34`` gives 34."""

@@ -10,7 +10,6 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-from moto.ec2.models import EC2Backend
 from moto.ec2.models.amis import Ami
 from moto.ec2.models.instance_types import INSTANCE_TYPES
 
@@ -19,17 +18,13 @@ from sandbox.aws.eks_base import Record, invalid
 from sandbox.aws.facts import AMI_TYPES, CLUSTER_VERSIONS, architecture_of, latest_release, minor_number, offered
 from sandbox.aws.shapes import faults, model
 
-_MAX_TAINTS = 50
 _MAX_SKEW = 3
-_NAME = re.compile(r"[0-9A-Za-z][A-Za-z0-9_-]{0,62}")
 
 
 def check_names_and_sizes(params: Record) -> None:
-    """Check what the API's model says (names of capacity types, taint effects and amiTypes), name, labels and sizes."""
+    """Check what the API's model says (names of capacity types, taint effects and amiTypes), labels and sizes."""
     if wrong := faults(params, model("eks").operation_model("CreateNodegroup").input_shape):
         raise invalid("; ".join(wrong))
-    if not _NAME.fullmatch(params["nodegroupName"]):
-        raise invalid(f"nodegroupName {params['nodegroupName']!r} is not valid: 1 to 63 letters, digits, - and _")
     if any(key.startswith(("eks.amazonaws.com/", "kubernetes.io/")) for key in params.get("labels") or {}):
         raise invalid("Label cannot contain reserved prefixes [kubernetes.io/, eks.amazonaws.com/]")
     scaling(params.get("scalingConfig") or {})
@@ -38,20 +33,12 @@ def check_names_and_sizes(params: Record) -> None:
 def scaling(config: Record) -> dict[str, int]:
     """Return the three sizes, EKS's defaults filled in (2, 2, 2)."""
     sizes = {"minSize": 2, "maxSize": 2, "desiredSize": 2, **config}
-    if sizes["maxSize"] < 1:
-        raise invalid("maxSize must be at least 1")
     if not 0 <= sizes["minSize"] <= sizes["desiredSize"] <= sizes["maxSize"]:
         raise invalid(
             f"minimum capacity {sizes['minSize']}, desired capacity {sizes['desiredSize']} and "
             f"maximum capacity {sizes['maxSize']} must be in this order"
         )
     return sizes
-
-
-def check_taints(taints: Sequence[Record], already: int = 0) -> None:
-    """Check that there are at most 50 taints."""
-    if len(taints) + already > _MAX_TAINTS:
-        raise invalid(f"a node group takes at most {_MAX_TAINTS} taints, not {len(taints) + already}")
 
 
 def check_template(params: Record, data: Record) -> bool:
@@ -102,16 +89,6 @@ def check_architecture(ami_type: str, types: Sequence[str], version: str, image:
         supported = data["ProcessorInfo"]["SupportedArchitectures"]
         if architecture is not None and architecture not in supported:
             raise invalid(f"[{name}] is not a valid instance type for requested amiType {ami_type} ({architecture})")
-
-
-def check_subnets(ec2: EC2Backend, subnet_ids: Sequence[str], vpc_id: str) -> None:
-    """Require subnets that exist and lie in the cluster's VPC."""
-    known = {subnet.id: subnet.vpc_id for subnet in ec2.describe_subnets()}
-    for subnet_id in subnet_ids:
-        if known.get(subnet_id) != vpc_id:
-            raise invalid(f"The subnet ID '{subnet_id}' does not exist in VPC {vpc_id}")
-    if not subnet_ids:
-        raise invalid("Subnets cannot be empty")
 
 
 def check_not_older(ami_type: str, current: str, wanted: str) -> None:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Final
 
@@ -45,11 +45,9 @@ class Remote:
         """Set prices of an hour of spot instances, by type and zone; what is omitted is not sold."""
         self._request("PUT", "ec2/spot-prices", json.dumps(prices).encode())
 
-    def set_faults(
-        self, *failures: Failure, quotas: Mapping[str, float] | None = None, switches: Sequence[str] = ()
-    ) -> None:
+    def set_faults(self, *failures: Failure, quotas: Mapping[str, float] | None = None) -> None:
         """Set what goes wrong from now on, in place of what went wrong before; nothing without arguments."""
-        wanted = {"failures": [asdict(each) for each in failures], "quotas": quotas or {}, "switches": list(switches)}
+        wanted = {"failures": [asdict(each) for each in failures], "quotas": quotas or {}}
         self._request("PUT", "faults", json.dumps(wanted).encode())
 
     def set_kubernetes_down(self, seconds: float) -> None:

@@ -16,8 +16,9 @@ from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import rsa
 from urllib3.exceptions import HTTPError
 
-from sandbox.cluster import addresses, certificates
-from sandbox.cluster.certificates import Pair
+from sandbox import certificates
+from sandbox.certificates import Pair
+from sandbox.cluster import addresses
 from sandbox.cluster.kube import Access, Kube, KubeError
 from sandbox.cluster.programs import Program, Programs, free_ports, wait_for
 from tools import build

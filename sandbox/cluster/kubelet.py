@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
-from sandbox.cluster import certificates
+from sandbox import certificates
 from sandbox.cluster.containerd import Settings
 from sandbox.cluster.control_plane import ControlPlane, write_kubeconfig
 from sandbox.cluster.programs import Program, Programs, free_ports

@@ -16,7 +16,6 @@ from sandbox.cluster import leftovers, machine
 FOLDER: Final = "folder"
 """The file that names the cluster's folder."""
 STATUS: Final = "cluster.json"
-WITHOUT_NODES: Final = "--without-nodes"
 _START_SECONDS: Final = 900.0  # tools may have to be built; each part has a limit of its own
 _STOP_SECONDS: Final = 60.0
 
@@ -38,19 +37,15 @@ class Status:
     seconds: float
 
 
-def up(
-    state: Path, say: Callable[[str], None], *, stack: tuple[Path, Path] | None = None, nodes: bool = True
-) -> Status:
+def up(state: Path, say: Callable[[str], None], *, stack: tuple[Path, Path] | None = None) -> Status:
     """Start a cluster whose state is in the folder ``state``, unless it runs; return when its nodes are ready.
 
-    Its nodes start with the user data of ``stack``, its file and ``Pulumi.yaml``, if there is one. Without ``nodes``,
-    pods count as ready though nothing runs.
+    Its nodes start with the user data of ``stack``, its file and ``Pulumi.yaml``, if there is one.
 
     Raises:
         OutsideError: real nodes can't run here, a tool is missing, or a part did not start; nothing is left running.
     """
-    if nodes:
-        machine.native_architecture()
+    machine.native_architecture()
     running = status(state)
     if running is not None:
         if stack and running.stack != str(stack[0]):
@@ -59,7 +54,7 @@ def up(
             )
         return running
     down(state)
-    chosen = list(map(str, stack or ())) if nodes else [WITHOUT_NODES]
+    chosen = list(map(str, stack or ()))
     try:
         _, found = server.run_behind(
             "sandbox.cluster", chosen, state, "cluster", lambda: _read(state), timeout=_START_SECONDS, say=say
@@ -72,7 +67,7 @@ def up(
 
 def status(state: Path) -> Status | None:
     """Return the status of a running cluster, None if it does not run or is not ready."""
-    return _read(state) if processes.with_arguments(server.own_arguments(state)) else None
+    return _read(state) if processes.with_arguments(processes.own_arguments(state)) else None
 
 
 def down(state: Path) -> bool:
@@ -83,7 +78,7 @@ def down(state: Path) -> bool:
     """
     named = state / FOLDER
     folder = Path(named.read_text()) if named.is_file() else None
-    for process in processes.with_arguments(server.own_arguments(state)):
+    for process in processes.with_arguments(processes.own_arguments(state)):
         processes.interrupt(process, grace=_STOP_SECONDS)
     left = leftovers.remove(folder) if folder else []
     if left:

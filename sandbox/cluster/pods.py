@@ -1,10 +1,10 @@
-"""Pods: what a kubelet would write about those without one, and their end."""
+"""The end of pods on real nodes."""
 
 from __future__ import annotations
 
 from typing import Final
 
-from sandbox.cluster.kube import Kube, Object
+from sandbox.cluster.kube import Kube
 from sandbox.cluster.programs import wait_for
 
 _WORKLOADS: Final = (
@@ -13,23 +13,6 @@ _WORKLOADS: Final = (
     ("apps/v1", "ReplicaSet"),
     ("batch/v1", "Job"),
 )
-
-POD_RUNS: Final[Object] = {
-    "status": {
-        "phase": "Running",
-        "conditions": [
-            {"type": kind, "status": "True"} for kind in ("PodScheduled", "Initialized", "ContainersReady", "Ready")
-        ],
-    }
-}
-"""What a kubelet writes about a pod once it runs and is ready."""
-
-
-def mark_ready(kube: Kube) -> None:
-    """Let all pending pods run, on a node or on none."""
-    for pod in kube.list("v1", "Pod"):
-        if pod.get("status", {}).get("phase") == "Pending":
-            kube.patch({"apiVersion": "v1", "kind": "Pod", **pod}, POD_RUNS, part="status")
 
 
 def end_pods(kube: Kube, space: str) -> None:

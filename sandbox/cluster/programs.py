@@ -142,9 +142,7 @@ class Programs:
     def stop(self, program: Program, *, grace: float = 5.0) -> None:
         """End a program and all it started; after ``grace`` seconds without mercy."""
         self._running.remove(program)
-        leader = processes.identify(program.process.pid)
-        if leader is not None:
-            processes.stop_session(leader, grace=grace)
+        processes.stop_session(program.process.pid, grace=grace)
         program.process.wait(timeout=10)
 
     def named(self, name: str) -> Program:

@@ -13,7 +13,7 @@ from sandbox.commands import run_multiarch
 from sandbox.inventory import Aws
 from sandbox.layout import SandboxUsageError
 from sandbox.lifecycle import Sandbox
-from sandbox.verify_demo.faults import add_faults, arm64_group, remove_faults
+from sandbox.verify_demo.faults import add_faults, arm64_group
 from sandbox.verify_demo.machines import Machines
 from sandbox.verify_demo.pods import NAMESPACE, run_pods
 
@@ -51,23 +51,19 @@ def show(sandbox: Sandbox, stack: str, say: Say, show: Say) -> None:
 
     remote = Remote(environ["AWS_ENDPOINT_URL"])
     machines = Machines(Aws(environ["AWS_ENDPOINT_URL"], layout.region(stack)), plan)
-    remove_faults(machines.aws)
-    try:
-        with Programs.running() as programs:
-            say("starting etcd, the API server, the controllers and the scheduler")
-            plane = control_plane.start(programs)
-            environ["KUBECONFIG"] = str(plane.kubeconfig)
-            every = machines.all()
-            plane.kube.apply({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE}})
-            for machine in every:
-                machine.join(plane.kube, remote, run_pods(machine.id, machine.architecture))
-            say(f"{len(every)} nodes are registered: API objects, a stand-in for kubelets; SSM answers for them")
-            verify(wanted=0)
-            faults = add_faults(machines, group, plane.kube, remote)
+    with Programs.running() as programs:
+        say("starting etcd, the API server, the controllers and the scheduler")
+        plane = control_plane.start(programs)
+        environ["KUBECONFIG"] = str(plane.kubeconfig)
+        every = machines.all()
+        plane.kube.apply({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE}})
+        for machine in every:
+            machine.join(plane.kube, remote, run_pods(machine.id, machine.architecture))
+        say(f"{len(every)} nodes are registered: API objects, a stand-in for kubelets; SSM answers for them")
+        verify(wanted=0)
+        with add_faults(machines, group, plane.kube, remote) as faults:
             for name, fault in faults.items():
                 say(f"now {name}: {fault}")
             told = verify(wanted=1)
-            if unnamed := [name for name in faults if name not in told]:
-                raise OutsideError(f"The commands did not name {', '.join(unnamed)}.")
-    finally:
-        remove_faults(machines.aws)
+        if unnamed := [name for name in faults if name not in told]:
+            raise OutsideError(f"The commands did not name {', '.join(unnamed)}.")

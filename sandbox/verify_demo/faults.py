@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 from multiarch.facts.architectures import Architecture
@@ -13,7 +13,7 @@ from sandbox.aws.remote import Remote
 from sandbox.cluster.kube import Kube
 from sandbox.inventory import Aws
 from sandbox.layout import SandboxUsageError
-from sandbox.verify_demo.machines import DEMO_TAG, Machine, Machines, describe_instances
+from sandbox.verify_demo.machines import Machine, Machines
 from sandbox.verify_demo.pods import LYING, RunningPod
 
 _PROFILE = "multiarch-sandbox-verify-demo"
@@ -24,10 +24,12 @@ kubelet[1811]: E0101 kubelet_node_status.go:113] "Unable to register node with A
 """
 
 
-def add_faults(machines: Machines, group: NodeGroupPlan, kube: Kube, remote: Remote) -> Mapping[str, str]:
-    """Start the machines in ``group``, which has arm64 nodes with a taint; return what is wrong, by instance or object.
+@contextlib.contextmanager
+def add_faults(machines: Machines, group: NodeGroupPlan, kube: Kube, remote: Remote) -> Iterator[Mapping[str, str]]:
+    """Start the machines in ``group``, which has arm64 nodes with a taint; give what is wrong, by instance or object.
 
-    The last machine registers without its taint, and runs the image that declares arm64 and holds an amd64 program.
+    At the end the machines are terminated. The last one registers without its taint, and runs the image that declares
+    arm64 and holds an amd64 program.
     Raises SandboxUsageError if the group, or every amd64 group, has no node.
     """
     every = machines.all()
@@ -35,33 +37,25 @@ def add_faults(machines: Machines, group: NodeGroupPlan, kube: Kube, remote: Rem
     other = next((each for each in every if each.architecture is Architecture.AMD64), None)
     if sample is None or other is None:
         raise SandboxUsageError(f"{group.name}, or every amd64 group, has no node.", hint="Set minSize to 1 or more.")
-    machines.aws.client("iam").create_instance_profile(InstanceProfileName=_PROFILE)
+    iam, ec2 = machines.aws.client("iam"), machines.aws.client("ec2")
+    iam.create_instance_profile(InstanceProfileName=_PROFILE)
     # EC2 itself rejects this start, unless the image is registered with a wrong architecture.
     wrong = _launch(machines.aws, sample, image=str(other.row["ImageId"]))
     silent, bare = _launch(machines.aws, sample), _launch(machines.aws, sample)
-    remote.set_console(silent, _CONSOLE)
-    found = next(each for each in machines.all() if each.id == bare)
-    machine = replace(found, registers=replace(found.registers, taints=()))
-    lying = RunningPod(LYING, bare, machine.architecture)
-    machine.join(kube, remote, [lying])
-    return {
-        wrong: "its AMI has the wrong architecture",
-        machine.node: "its kubelet was started without the taint",
-        silent: "it never joined",
-        lying.name: "its image declares arm64 and holds an amd64 program",
-    }
-
-
-def remove_faults(aws: Aws) -> None:
-    """Terminate the machines that the demo started, also those of an earlier run, and delete their profile."""
-    filters = [
-        {"Name": "instance-state-name", "Values": ["pending", "running"]},
-        {"Name": "tag-key", "Values": [DEMO_TAG]},
-    ]
-    if rows := describe_instances(aws, filters):
-        aws.client("ec2").terminate_instances(InstanceIds=[row["InstanceId"] for row in rows])
-    iam = aws.client("iam")
-    with contextlib.suppress(iam.exceptions.NoSuchEntityException):
+    try:
+        remote.set_console(silent, _CONSOLE)
+        found = next(each for each in machines.all() if each.id == bare)
+        machine = replace(found, registers=replace(found.registers, taints=()))
+        lying = RunningPod(LYING, bare, machine.architecture)
+        machine.join(kube, remote, [lying])
+        yield {
+            wrong: "its AMI has the wrong architecture",
+            machine.node: "its kubelet was started without the taint",
+            silent: "it never joined",
+            lying.name: "its image declares arm64 and holds an amd64 program",
+        }
+    finally:
+        ec2.terminate_instances(InstanceIds=[wrong, silent, bare])
         iam.delete_instance_profile(InstanceProfileName=_PROFILE)
 
 
@@ -75,7 +69,7 @@ def _launch(aws: Aws, sample: Machine, *, image: str = "") -> str:
         SubnetId=sample.row["SubnetId"],
         MinCount=1,
         MaxCount=1,
-        TagSpecifications=[{"ResourceType": "instance", "Tags": [*tags, {"Key": DEMO_TAG, "Value": "fault"}]}],
+        TagSpecifications=[{"ResourceType": "instance", "Tags": tags}],
     )
     return str(answer["Instances"][0]["InstanceId"])
 

@@ -21,8 +21,6 @@ from sandbox.inventory import Aws
 from sandbox.registry.images import elf_header
 from sandbox.verify_demo.pods import RunningPod
 
-DEMO_TAG: Final = "multiarch-sandbox:verify-demo"
-"""On instances that the demo adds."""
 _PATCH: Final = 2  # the made-up patch version of kubelets
 _KERNEL: Final = "6.12.30-33.93.amzn2023"
 _CONTAINERD: Final = "2.1.4"
@@ -163,15 +161,10 @@ class Machines:
             {"Name": f"tag:{GROUP_TAG}", "Values": list(groups)},
         ]
         names = self.aws.client("eks").list_nodegroups(clusterName=self.plan.cluster.name)["nodegroups"]
+        pages = self.aws.client("ec2").get_paginator("describe_instances").paginate(Filters=filters)
         found = []
-        for row in describe_instances(self.aws, filters):
+        for row in (row for page in pages for each in page["Reservations"] for row in each["Instances"]):
             group = groups[next(tag["Value"] for tag in row["Tags"] if tag["Key"] == GROUP_TAG)]
             made = ManagedGroup(next((name for name in names if group.made_name.fullmatch(name)), ""))
             found.append(Machine(row, group, expected(group, made), self.plan.cluster.version))
         return sorted(found, key=lambda each: (each.group.name, each.id))
-
-
-def describe_instances(aws: Aws, filters: list[dict[str, Any]]) -> list[Mapping[str, Any]]:
-    """Return instances as DescribeInstances has them."""
-    pages = aws.client("ec2").get_paginator("describe_instances").paginate(Filters=filters)
-    return [row for page in pages for each in page["Reservations"] for row in each["Instances"]]

@@ -41,14 +41,13 @@ def test_programs_and_folder_are_gone_when_their_owner_is(number: signal.Signals
     assert owner.stdout is not None
     with owner.stdout:
         folder, *pids = owner.stdout.readline().rsplit(maxsplit=2)
-    started = [processes.identify(int(pid)) for pid in pids]
-    assert None not in started
+    assert all(processes.is_running(int(pid)) for pid in pids)
     assert Path(folder).is_dir()
     owner.send_signal(number)
     owner.wait(timeout=20)
 
     def gone() -> bool:
-        return not Path(folder).exists() and not any(processes.identify(int(pid)) for pid in pids)
+        return not Path(folder).exists() and not any(processes.is_running(int(pid)) for pid in pids)
 
     assert wait_for(gone, "programs to end", timeout=20)
 

@@ -25,8 +25,9 @@ from multiarch.manifests import restricted
 from multiarch.schema.webhook import WebhookConfiguration
 from multiarch.webhook.handler import INVALID, Handler
 from multiarch.webhook.model import NO_SECRETS, Answer, DecisionReason, ImageFound, NotFound, PodImage, PullSecretNames
-from sandbox.cluster import certificates, helm
-from sandbox.cluster.certificates import Pair
+from sandbox import certificates
+from sandbox.certificates import Pair
+from sandbox.cluster import helm
 from sandbox.cluster.kube import Kube, Object
 from tests.cluster.temporary import applied
 from tests.webhook.stand_ins import answer_at_once

@@ -12,7 +12,7 @@ import pytest
 
 from multiarch.comments import LIMITS, Post, Posted, post_report
 from multiarch.errors import MultiarchError, OutsideError
-from sandbox.cluster import certificates
+from sandbox import certificates
 from tests.comments.stand_in import TOKEN, Fault, GitHubStandIn, GitLabStandIn, Reply, Request, StandIn, serving
 
 MARK = "<!-- multiarch post: review -->"

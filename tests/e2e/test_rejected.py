@@ -2,11 +2,20 @@
 
 from __future__ import annotations
 
+import json
+import os
+import sys
 from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
 
 import pytest
 
-from sandbox import backend, inventory, server
+from sandbox import backend, environment, inventory, server
+from sandbox.environment import Environment
+from sandbox.layout import Layout
+from sandbox.state import Engine
 from tests.e2e.world import World
 
 pytestmark = pytest.mark.e2e
@@ -104,3 +113,26 @@ def test_a_log_group_that_a_destroyed_cluster_left_is_found_before_the_run_and_t
     assert f"{FILE}" in told
     assert f"`aws logs delete-log-group --log-group-name {name} --region ca-central-1`. [log-group-exists]" in told
     rejected.pulumi(STACK, "preview")
+
+
+def test_without_the_aws_cli_a_preview_ends_with_one_line_and_nothing_is_declared(
+    rejected: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The PATH of engine and plugins has Python and what the system has, and no program called aws."""
+    rejected.stack_file(STACK).write_text(WORDS.replace(", m7i.large", "").replace("maxsize", "maxSize"))
+    for name in ("python", "python3"):
+        (tmp_path / name).write_text(f'#!/bin/sh\nexec {sys.executable} "$@"\n')
+        (tmp_path / name).chmod(0o755)
+    build = environment.build
+
+    def without(layout: Layout, engine: Engine, *others: Any) -> Environment:
+        path = os.pathsep.join(map(str, (tmp_path, engine.path.parent, "/usr/bin", "/bin")))
+        made = build(layout, engine, *others)
+        return replace(made, set={**made.set, "PATH": path})
+
+    monkeypatch.setattr(environment, "build", without)
+    told = json.loads(rejected.pulumi(STACK, "preview", "--json", expect=1).stdout)
+    assert [step["urn"] for step in told["steps"] if "::pulumi:pulumi:Stack::" not in step["urn"]] == []
+    (line,) = (row["message"] for row in told["diagnostics"] if "aws" in row["message"])
+    assert "The program `aws` is not on PATH" in line
+    assert "Install the AWS CLI: " in line

@@ -154,13 +154,12 @@ class World:
                 text=True,
                 start_new_session=True,
             )
-            leader = processes.identify(process.pid) or processes.ProcessId(process.pid, "")
             try:
                 yield process, Path(stderr.name)
             finally:
                 process.kill()
                 process.wait()
-                processes.stop_session(leader, grace=5)
+                processes.stop_session(process.pid, grace=5)
                 if process.stdout:
                     process.stdout.close()
 
@@ -259,11 +258,11 @@ class World:
 
     # -- the end ------------------------------------------------------------------------------------------------------
 
-    def processes(self) -> dict[processes.ProcessId, str]:
+    def processes(self) -> dict[int, str]:
         """Every running process that belongs to this project, whoever started it, with its command line."""
         found = {}
         for entry in Path("/proc").iterdir():
-            process = processes.identify(int(entry.name)) if entry.name.isdigit() else None
+            process = int(entry.name) if entry.name.isdigit() and processes.is_running(int(entry.name)) else None
             with contextlib.suppress(OSError):
                 command = (entry / "cmdline").read_bytes()
                 if process and os.fsencode(self.layout.folder) in command + b"\0" + (entry / "environ").read_bytes():
@@ -273,14 +272,12 @@ class World:
     def end(self) -> list[str]:
         """Stop what the sandbox says it runs, then whatever else is left of it; return the latter's command lines."""
         with contextlib.suppress(OutsideError):
-            known = state.load(self.layout)
-            for own in (known.run, known.server):
-                if own:
-                    processes.stop_session(own.process)
+            if own := state.load(self.layout).server:
+                processes.stop_session(own.process)
         left = self.processes()
         for process in left:
             with contextlib.suppress(ProcessLookupError):
-                os.kill(process.pid, signal.SIGKILL)
+                os.kill(process, signal.SIGKILL)
         return list(left.values())
 
 

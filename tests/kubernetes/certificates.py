@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from sandbox.cluster import certificates
+from sandbox import certificates
 
 
 @dataclass(frozen=True)

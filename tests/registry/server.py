@@ -25,7 +25,7 @@ from urllib.parse import urlencode, urlsplit
 
 from multiarch.registry.model import Descriptor
 from multiarch.registry.reference import Reference
-from sandbox.cluster import certificates
+from sandbox import certificates
 from sandbox.cluster.programs import ClusterError, Program, Programs, free_ports, wait_for
 from tests.registry.tokens import ISSUER, SERVICE, Account, TokenServer
 from tools import build

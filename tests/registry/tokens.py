@@ -23,7 +23,7 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.asymmetric.utils import decode_dss_signature
 
-from sandbox.cluster.certificates import Pair
+from sandbox.certificates import Pair
 
 SERVICE = "registry.tests"
 ISSUER = "token-server.tests"

@@ -24,10 +24,8 @@ def make_project(root: Path) -> Iterator[Project]:
     (root / "__main__.py").write_text(PROGRAM)
     made.set()
     yield made
-    known = state.load(made.layout)
-    for left in (known.run, known.server):
-        if left:
-            processes.stop_session(left.process)
+    if server := state.load(made.layout).server:
+        processes.stop_session(server.process)
     assert made.running() == []
 
 

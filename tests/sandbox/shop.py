@@ -116,7 +116,7 @@ class Project:
         """Command lines of all processes that belong to this project, whoever started them."""
         found = []
         for entry in Path("/proc").iterdir():
-            if not entry.name.isdigit() or processes.identify(int(entry.name)) is None:
+            if not entry.name.isdigit() or not processes.is_running(int(entry.name)):
                 continue
             try:
                 words = (entry / "cmdline").read_bytes() + b"\0" + (entry / "environ").read_bytes()

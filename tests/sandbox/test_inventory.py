@@ -6,12 +6,13 @@ import io
 import json
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 from rich.console import Console
 
 from multiarch.errors import OutsideError
+from multiarch.observed.eks.model import ObservedGroup
+from multiarch.runs import eks_clusters
 from sandbox import inventory, server, summary, vpc
 from sandbox.layout import Layout
 from sandbox.state import Server
@@ -36,27 +37,6 @@ def aws(running: Server) -> inventory.Aws:
     return inventory.Aws(running.url, REGION)
 
 
-def make_group(aws: inventory.Aws, name: str, tags: dict[str, str], **template: Any) -> None:
-    ec2, autoscaling = aws.client("ec2"), aws.client("autoscaling")
-    made = ec2.create_launch_template(
-        LaunchTemplateName=name, LaunchTemplateData={"ImageId": "ami-12345678", **template}
-    )
-    subnet = ec2.describe_subnets()["Subnets"][0]["SubnetId"]
-    autoscaling.create_auto_scaling_group(
-        AutoScalingGroupName=name,
-        MinSize=0,
-        MaxSize=3,
-        DesiredCapacity=0,
-        VPCZoneIdentifier=subnet,
-        LaunchTemplate={"LaunchTemplateId": made["LaunchTemplate"]["LaunchTemplateId"], "Version": "1"},
-        Tags=[{"Key": key, "Value": value, "PropagateAtLaunch": True} for key, value in tags.items()],
-    )
-
-
-def test_what_every_account_comes_with_is_not_counted(aws: inventory.Aws) -> None:
-    assert aws.everything() == {}
-
-
 def test_terminated_instances_and_keys_that_wait_for_deletion_are_gone(aws: inventory.Aws) -> None:
     image = aws.client("ec2").describe_images(Owners=["amazon"])["Images"][0]["ImageId"]
     reserved = aws.client("ec2").run_instances(ImageId=image, InstanceType="m7g.large", MinCount=1, MaxCount=1)
@@ -70,32 +50,6 @@ def test_terminated_instances_and_keys_that_wait_for_deletion_are_gone(aws: inve
     found = aws.everything()
     assert "instances" not in found
     assert "KMS keys" not in found
-
-
-def test_a_self_managed_group_is_told_with_its_architecture(aws: inventory.Aws) -> None:
-    make_group(aws, "shop-arm", {"kubernetes.io/cluster/shop": "owned"}, InstanceType="m7g.large")
-    make_group(aws, "shop-odd", {"kubernetes.io/cluster/shop": "owned"})
-    make_group(aws, "no-nodes", {"team": "shop"}, InstanceType="m7i.large")
-    arm, odd = aws.node_groups()
-    assert arm == inventory.NodeGroup(
-        name="shop-arm",
-        cluster="shop",
-        managed=False,
-        architecture="arm64",
-        instance_types=("m7g.large",),
-        minimum=0,
-        desired=0,
-        maximum=3,
-    )
-    assert odd.architecture == "unknown: no instance type"
-    preferred = ("m7g.xlarge", "c7g.xlarge")  # an order that means something
-    launch = {
-        "LaunchTemplateSpecification": {"LaunchTemplateName": "shop-arm", "Version": "1"},
-        "Overrides": [{"InstanceType": name} for name in preferred],
-    }
-    policy = {"LaunchTemplate": launch}
-    aws.client("autoscaling").update_auto_scaling_group(AutoScalingGroupName="shop-arm", MixedInstancesPolicy=policy)
-    assert aws.node_groups()[0].instance_types == preferred
 
 
 def test_a_server_that_is_gone_is_an_error_from_outside(tmp_path: Path) -> None:
@@ -123,34 +77,37 @@ def test_what_is_in_all_regions_is_counted_once_whichever_stack_has_made_it(
     running: Server,
     layout: Layout,
     monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
 ) -> None:
     (layout.root / "Pulumi.yaml").write_text("name: shop\nconfig: {'aws:region': eu-central-1}\n")
     (layout.root / "Pulumi.one.yaml").write_text("")
     (layout.root / "Pulumi.two.yaml").write_text("config: {'aws:region': eu-west-3}\n")
-    aws.client("iam").create_role(RoleName="nodes", AssumeRolePolicyDocument="{}")
-    assert inventory.Aws(running.url, "eu-west-3").everything() == {"IAM roles": ("nodes",)}
+    role = aws.client("iam").create_role(RoleName="nodes", AssumeRolePolicyDocument="{}")["Role"]["Arn"]
+    west = inventory.Aws(running.url, "eu-west-3")
+    assert west.everything() == {"IAM roles": ("nodes",)}
     console = Console(width=80, file=io.StringIO())
     for stack in ("one", "two"):
         file = layout.backend / ".pulumi" / "stacks" / "shop" / f"{stack}.json"
         file.parent.mkdir(parents=True, exist_ok=True)
         root = {"type": "pulumi:pulumi:Stack", "outputs": {"cluster": {"name": stack}}}
         file.write_text(json.dumps({"checkpoint": {"latest": {"resources": [root]}}}))
-    sizes = {"minimum": 1, "desired": 1, "maximum": 1}
-    groups = [
-        inventory.NodeGroup(f"{each}-nodes", each, managed=True, architecture="arm64", instance_types=(), **sizes)
-        for each in ("one", "two", "new")
-    ]
-    monkeypatch.setattr(inventory.Aws, "node_groups", lambda self: groups if self.region == "eu-west-3" else [])
+    subnets = [row["SubnetId"] for row in west.client("ec2").describe_subnets()["Subnets"][:2]]
+    for name in ("one", "two", "new"):
+        west.client("eks").create_cluster(name=name, roleArn=role, resourcesVpcConfig={"subnetIds": subnets})
+    read: list[str] = []
+
+    def record(_clients: object, name: str) -> list[ObservedGroup]:
+        read.append(name)
+        return []
+
+    monkeypatch.setattr(eks_clusters, "read_node_groups", record)
     # Of one stack: the heading says "all stacks", so the other one's region is listed too.
     summary.print_world(console, layout, running.url, ["one"])
     said = console.file.getvalue()  # type: ignore[attr-defined] # a StringIO
     assert said.count("IAM role") == 1
-    listed = capsys.readouterr().out
-    assert [f"{each}-nodes" in listed for each in ("one", "two", "new")] == [True, False, True]
+    assert read == ["new", "one"]  # that of a stack which is not complete, and the stack's own
     assert "  all regions: 1 IAM role\n" in said
     assert "  eu-central-1: " in said
-    assert "  eu-west-3: nothing\n" in said
+    assert "  eu-west-3: 3 EKS clusters" in said
 
 
 def test_a_vpc_that_is_there_before_the_stacks_is_not_left_by_them(aws: inventory.Aws) -> None:

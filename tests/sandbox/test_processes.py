@@ -1,15 +1,14 @@
-"""Processes are known by number and start, and a session ends whole."""
+"""A session ends whole."""
 
 from __future__ import annotations
 
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 
 import pytest
 
-from sandbox.processes import ProcessId, alive, identify, session, stop_session
+from sandbox.processes import is_running, session, stop_session
 
 # A parent whose child is in a process group of its own and ignores a request to end, as plugins of an engine may.
 STUBBORN = """\
@@ -29,53 +28,24 @@ def family() -> Iterator[subprocess.Popen[str]]:
     )
     assert process.stdout is not None
     assert process.stdout.readline() == "ready\n"
-    leader = identity(process)
     yield process
     process.stdout.close()
     process.kill()
     process.wait()
-    stop_session(leader, grace=0)
-
-
-def identity(process: subprocess.Popen[str]) -> ProcessId:
-    found = identify(process.pid)
-    assert found is not None
-    return found
-
-
-def test_a_process_is_not_another_one_with_its_number(family: subprocess.Popen[str]) -> None:
-    assert alive(identity(family))
-    assert not alive(ProcessId(family.pid, "another time"))
-
-
-def test_a_process_that_ended_is_not_alive_though_nobody_waited_for_it() -> None:
-    process = subprocess.Popen(["true"], text=True)
-    deadline = time.monotonic() + 10
-    while identify(process.pid) is not None:
-        assert time.monotonic() < deadline
-        time.sleep(0.01)
-    process.wait()
+    stop_session(process.pid, grace=0)
 
 
 def test_a_session_ends_with_children_that_ignore_it(family: subprocess.Popen[str]) -> None:
-    leader = identity(family)
-    members = session(leader)
+    members = session(family.pid)
     assert len(members) == 2
-    assert stop_session(leader, grace=0.5)
-    assert not any(alive(member) for member in members)
-    assert not stop_session(leader)
+    assert stop_session(family.pid, grace=0.5)
+    assert not any(map(is_running, members))  # nobody has waited for the leader yet
+    assert not stop_session(family.pid)
 
 
 def test_a_session_is_found_after_its_leader_is_gone(family: subprocess.Popen[str]) -> None:
-    leader = identity(family)
     family.kill()
     family.wait()
-    assert len(session(leader)) == 1
-    assert stop_session(leader, grace=0.1)
-    assert session(leader) == []
-
-
-def test_the_session_of_a_process_that_got_the_number_later_is_left_alone(family: subprocess.Popen[str]) -> None:
-    assert session(ProcessId(family.pid, "another time")) == []
-    assert not stop_session(ProcessId(family.pid, "another time"))
-    assert family.poll() is None
+    assert len(session(family.pid)) == 1
+    assert stop_session(family.pid, grace=0.1)
+    assert session(family.pid) == []

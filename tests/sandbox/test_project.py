@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 import pytest
 
-from multiarch.errors import StackError
 from sandbox.layout import SandboxUsageError
 from sandbox.project import sync
 from tests.sandbox.shop import Project
@@ -68,21 +66,6 @@ def test_the_users_own_secrets_provider_is_blanked_out_and_lines_keep_their_numb
     assert copied(project).read_text() == "\n\n\nconfig:\n  fixture:parts: []\n"
 
 
-def test_a_file_that_was_broken_once_is_in_nobodys_way_when_it_is_mended(project: Project) -> None:
-    before = project.stack_file().read_text()
-    project.stack_file().write_text("config: [\n")
-    sync(project.layout)
-    project.stack_file().write_text(before)
-    sync(project.layout)
-    assert copied(project).read_text() == before
-
-
-def test_a_pipe_in_place_of_a_stack_file_is_rejected_and_not_waited_for(project: Project) -> None:
-    os.mkfifo(project.stack_file("shop-pipe"))
-    with pytest.raises(StackError, match=r"Pulumi\.shop-pipe\.yaml: The file can't be read: it is a pipe"):
-        sync(project.layout)
-
-
 def test_the_copy_of_a_stack_that_is_up_stays_when_its_file_goes(project: Project) -> None:
     project.stack_file().write_text("config:\n  aws:region: eu-north-1\n")
     sync(project.layout)
@@ -114,21 +97,11 @@ def test_stack_files_outside_of_the_project_are_rejected(project: Project) -> No
         sync(project.layout)
 
 
-def test_stack_files_beside_pulumi_yaml_work_as_well(project: Project) -> None:
-    (project.root / "Pulumi.yaml").write_text("name: fixture\n")
-    (project.root / "Pulumi.solo.yaml").write_text("config: {}\n")
-    sync(project.layout)
-    assert (project.layout.project / "Pulumi.solo.yaml").read_text() == "config: {}\n"
-    assert (project.layout.project / "config").is_symlink()
-    assert project.layout.stacks() == ["solo"]
-
-
 @pytest.mark.parametrize(
     ("project_wide", "own", "region"),
     [
         ("eu-central-1", "{}", "eu-central-1"),
         ("{value: eu-north-1}", "{}", "eu-north-1"),
-        ("{default: eu-west-3}", "{}", "eu-west-3"),
         ("eu-central-1", "{'aws:region': us-west-2}", "us-west-2"),
     ],
 )

@@ -32,10 +32,6 @@ def test_releases_are_listed_with_chart_and_version_and_other_objects_are_not(tm
     ]
 
 
-def test_a_stack_without_releases_has_none(tmp_path: Path) -> None:
-    assert summary.releases(tmp_path / "missing") == []
-
-
 def test_a_stack_that_takes_two_runs_in_aws_says_so() -> None:
     told = []
     for private in (True, False):

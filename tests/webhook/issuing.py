@@ -9,7 +9,7 @@ from datetime import datetime, timedelta
 
 from cryptography.hazmat.primitives import serialization
 
-from sandbox.cluster import certificates
+from sandbox import certificates
 
 _SKEW = timedelta(hours=1)
 

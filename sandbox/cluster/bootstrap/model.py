@@ -23,8 +23,7 @@ class KubeletStart:
     ``flags`` are the arguments (``--name=value``) that user data adds to the image's own, in their order.
     ``config`` has the fields of KubeletConfiguration (``kubelet.config.k8s.io/v1beta1``) that user data determines; all
     others are the image's. ``endpoint`` is the API server's URL and ``certificate_authority`` its certificates as
-    base64 PEM; both are empty where the node queries EKS for them (AL2). ``ignored`` names what the node reads without
-    any effect, such as an option of ``bootstrap.sh`` or a field of NodeConfig that does not exist: often a slip.
+    base64 PEM; both are empty where the node queries EKS for them (AL2).
     """
 
     flags: tuple[str, ...]
@@ -32,4 +31,3 @@ class KubeletStart:
     cluster: str
     endpoint: str
     certificate_authority: str
-    ignored: tuple[str, ...] = ()

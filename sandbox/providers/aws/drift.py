@@ -8,7 +8,7 @@ and hashicorp/terraform-provider-aws, ``internal/tags`` for the tags.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Final
 
 from sandbox.providers.aws.rows import Row
@@ -75,23 +75,12 @@ def _seen(schema: Schema, path: str, wanted: Value, live: Value) -> Value:
 
 
 def _in_order(schema: Schema, path: str, wanted: list[Value], live: list[Value]) -> list[Value]:
-    """Return a list in the order of the wanted one: what is equal, what differs, what is there besides."""
-    left = list(live)
-    same: list[bool] = []
+    """Return a list in the order of the wanted one; an item without an equal one takes the first that is left."""
+    left, found = list(live), []
     for item in wanted:
-        match = next((each for each in left if _seen(schema, path, item, each) == item), _OMITTED)
-        same.append(match is not _OMITTED)
-        if match is not _OMITTED:
+        first = left[0] if left else None
+        match = next((each for each in left if _seen(schema, path, item, each) == item), first)
+        if match is not None:
             left.remove(match)
-    return [*_with_differences(schema, path, zip(wanted, same, strict=True), left), *left]
-
-
-def _with_differences(
-    schema: Schema, path: str, items: Iterator[tuple[Value, bool]], left: list[Value]
-) -> Iterator[Value]:
-    """Yield the items as they are; each that differs takes one of those that are ``left``."""
-    for item, same in items:
-        if same:
-            yield item
-        elif left:
-            yield _seen(schema, path, item, left.pop(0))
+            found.append(_seen(schema, path, item, match))
+    return [*found, *left]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
 from typing import Final
 
 from sandbox.providers.aws.rows import Api, Call, Name, Tags, Update, sends, simple
@@ -15,30 +14,6 @@ _POD: Final = {"clusterName": "{clusterName}", "associationId": "{id}"}
 def tags_by(arn: str) -> Tags:
     """Return the tags of an EKS resource, which go by its ARN; ``arn`` is the output that has it."""
     return Tags("eks", "tag_resource", "untag_resource", "resourceArn", arn)
-
-
-def waits(what: str, operation: str, by: Mapping[str, str], kind: str, final: str) -> Callable[[Call], str]:
-    """Return the function that says how the wait of a node group or an add-on ends, empty when it is ACTIVE.
-
-    eks/node_group.go waitNodegroupCreated: whatever is not CREATING ends it, with the issues of its health.
-    eks/addon.go waitAddonCreated: DEGRADED is waited out, for 20 minutes. Both have their ID by then.
-    """
-
-    def run(call: Call) -> str:
-        found = call.find("eks", operation, kind, {key: call.fill(value) for key, value in by.items()})
-        status = found["status"]
-        if status == "ACTIVE":
-            return ""
-        issues = [
-            f"{', '.join(row.get('resourceIds') or [])}: {row['code']}: {row['message']}"
-            for row in found.get("health", {}).get("issues", [])
-        ]
-        why = f"unexpected state '{status}', wanted target 'ACTIVE'. last error: {'; '.join(issues)}"
-        if status == "DEGRADED" and final:
-            why = final
-        return f"waiting for {what} ({call.id}) create: {why}"
-
-    return run
 
 
 def _update_addon(call: Call) -> None:
@@ -97,13 +72,6 @@ ROWS: Final = (
         renewed=("modifiedAt",),
         updates=(Update(("addonVersion", "configurationValues", "podIdentityAssociations"), _update_addon),),
         ignored=("resolveConflictsOnCreate", "resolveConflictsOnUpdate"),
-        fault=waits(
-            "EKS Add-On",
-            "describe_addon",
-            _ADDON_NAME,
-            "addon",
-            "timeout while waiting for state to become 'ACTIVE' (last state: 'DEGRADED', timeout: 20m0s)",
-        ),
         tags=tags_by("arn"),
     ),
     simple(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from sandbox.providers.aws.eks_access import tags_by, waits
+from sandbox.providers.aws.eks_access import tags_by
 from sandbox.providers.aws.rows import Api, Call, Name, Update, simple
 from sandbox.providers.values import Record
 
@@ -41,6 +41,16 @@ def _show_group(call: Call) -> Record | None:
         return None
     names = [{"name": row["name"]} for row in shown["resources"]["autoScalingGroups"]]
     return {**shown, "resources": [{"autoscalingGroups": names, "remoteAccessSecurityGroupId": ""}]}
+
+
+def _find_fault(call: Call) -> str:
+    """Return how the wait for a group ends, empty when it is ACTIVE (eks/node_group.go, waitNodegroupCreated)."""
+    found = _GROUP.find(call) or {}
+    if found["status"] == "ACTIVE":
+        return ""
+    issues = (f"{', '.join(row['resourceIds'])}: {row['code']}: {row['message']}" for row in found["health"]["issues"])
+    why = f"unexpected state '{found['status']}', wanted target 'ACTIVE'. last error: {'; '.join(issues)}"
+    return f"waiting for EKS Node Group ({call.id}) create: {why}"
 
 
 def _labels_change(call: Call) -> Record | None:
@@ -107,7 +117,7 @@ ROWS: Final = (
         ),
         forced=("launchTemplate.id", "launchTemplate.name"),
         ignored=("forceUpdateVersion",),
-        fault=waits("EKS Node Group", "describe_nodegroup", _GROUP_NAME, "nodegroup", ""),
+        fault=_find_fault,
         tags=tags_by("arn"),
         name=Name(63, "nodeGroupName", "nodeGroupNamePrefix"),
     ),

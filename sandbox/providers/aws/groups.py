@@ -176,18 +176,6 @@ def _read_group(call: Call) -> Record | None:
     }
 
 
-def _lacking(call: Call) -> str:
-    """Return why instances are lacking: the provider waits for them for ten minutes (waitGroupCapacitySatisfied)."""
-    row = _group(call, call.id)
-    if row is None or len(row["Instances"]) >= row["DesiredCapacity"]:
-        return ""
-    failed = call.find("autoscaling", "describe_scaling_activities", "Activities", {"AutoScalingGroupName": call.id})
-    reason = "no scaling activity"
-    if failed is not None:
-        reason = f"scaling activity ({failed['ActivityId']}): {failed['StatusCode']}: {failed['StatusMessage']}"
-    return f"waiting for Auto Scaling Group ({call.id}) capacity satisfied: {reason}"
-
-
 def _update_group(call: Call) -> None:
     """UpdateAutoScalingGroup; only what changed of the sizes is sent, so that a scaled group stays scaled."""
     sizes = ("minSize", "maxSize", "desiredCapacity")
@@ -286,7 +274,6 @@ ROWS: Final = (
             Update(("suspendedProcesses",), _set_processes),
             Update(("instanceRefresh",), nothing),
         ),
-        fault=_lacking,
         name=Name(255),
     ),
     simple(

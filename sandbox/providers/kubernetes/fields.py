@@ -12,8 +12,6 @@ from typing import Any, Final
 from sandbox.providers import auto_name
 from sandbox.providers.values import Record, Value
 
-# pulumi-kubernetes, provider/pkg/await/await.go: fixCSAFieldManagers; fluxcd/pkg, ssa/patch.go compares the beginning.
-_TAKEN_OVER: Final = (("kubectl", "Apply"), ("kubectl", "Update"), ("before-first-apply", "Update"))
 _HELP: Final = (
     "https://www.pulumi.com/registry/packages/kubernetes/how-to-guides/"
     "managing-resources-with-server-side-apply/#handle-field-conflicts-on-existing-resources"
@@ -51,20 +49,6 @@ def applied(live: Record, old: Record, new: Record) -> Record:
         elif key in new or key not in old:
             result[key] = wanted if key in new else there
     return result
-
-
-def take_over(live: Record) -> Record:
-    """Return ``live`` with kubectl's fields made ours, as before every update that is no preview."""
-    kept = [
-        entry
-        for entry in _entries(live)
-        if not any(
-            str(entry.get("manager")).startswith(name) and entry.get("operation") == operation
-            for name, operation in _TAKEN_OVER
-        )
-    ]
-    metadata = {key: value for key, value in live["metadata"].items() if key != "managedFields"}
-    return {**live, "metadata": {**metadata, **({"managedFields": kept} if kept else {})}}
 
 
 def find_conflict(live: Record, new: Record, urn: str) -> str:

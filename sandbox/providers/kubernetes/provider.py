@@ -75,10 +75,7 @@ class KubernetesProvider(api.Provider):
     def _completed(self, token: str, urn: str, name: str, generation: int, new: Record) -> Record:
         if token == objects.RELEASE:
             return {"name": auto_name(f"{name}-", urn, generation, 53), "namespace": "default", **new}
-        inputs = objects.completed(token, urn, name, generation, new)
-        if self._settings.get("namespace") and not inputs["metadata"].get("namespace"):
-            inputs["metadata"]["namespace"] = self._settings["namespace"]
-        return inputs
+        return objects.completed(token, urn, name, generation, new)
 
     async def diff(self, request: api.DiffRequest) -> api.DiffResponse:
         """Compare what the state has of the inputs with the new ones. provider.go, Diff; helm_release.go, Diff."""
@@ -157,9 +154,6 @@ class KubernetesProvider(api.Provider):
         if live is None:
             missing = f'{objects.resource_of(wanted)} "{wanted["metadata"]["name"]}" not found'
             raise StandInError(f'update of resource "{request.urn}" failed: {missing}')
-        if not request.preview:
-            live = fields.take_over(live)
-            manifests(request.urn).put(live)
         conflicts = not request.preview or state.get(_APPLIED)
         error = (conflicts and fields.find_conflict(live, wanted, request.urn)) or objects.find_rejection(live, wanted)
         if error:

@@ -45,16 +45,6 @@ def test_every_addon_has_versions_for_every_minor(aws: Served) -> None:
             assert sum(fit["defaultVersion"] for fit in fits) == 1
 
 
-def test_groups_of_an_entry_change_and_go(eks: Any) -> None:  # noqa: ANN401 (as above)
-    of = {"clusterName": "shop", "principalArn": "arn:aws:iam::123456789012:role/a"}
-    eks.create_access_entry(**of, kubernetesGroups=["readers"])
-    assert eks.update_access_entry(**of, kubernetesGroups=["shop"])["accessEntry"]["kubernetesGroups"] == ["shop"]
-    with pytest.raises(ClientError, match="system:"):
-        eks.update_access_entry(**of, kubernetesGroups=["system:masters"])
-    assert eks.update_access_entry(**of)["accessEntry"]["kubernetesGroups"] == ["shop"]
-    assert eks.update_access_entry(**of, kubernetesGroups=[])["accessEntry"]["kubernetesGroups"] == []
-
-
 def test_principals_in_a_path_are_told_apart(eks: Any) -> None:  # noqa: ANN401 (as above)
     administrator = "aws-reserved/sso.amazonaws.com/us-west-2/AWSReservedSSO_a"
     arns = [f"arn:aws:iam::123456789012:role/{path}" for path in ("a", "x/a", administrator)]
@@ -64,29 +54,6 @@ def test_principals_in_a_path_are_told_apart(eks: Any) -> None:  # noqa: ANN401 
             clusterName="shop", principalArn=arn, policyArn=ADMIN, accessScope={"type": "cluster"}
         )
     assert eks.list_access_entries(clusterName="shop")["accessEntries"] == sorted(arns)
-
-
-@pytest.mark.parametrize(
-    ("settings", "message"),
-    [
-        ({"principalArn": "role/a"}, "principalArn parameter format"),
-        ({"type": "NONSENSE"}, "type must be one of"),
-        ({"type": "EC2_LINUX", "kubernetesGroups": ["devs"]}, "cannot be set"),
-        ({"kubernetesGroups": ["system:masters"]}, "must not start with system:"),
-    ],
-)
-def test_an_entry_that_eks_would_reject_is_rejected(eks: Any, settings: dict[str, Any], message: str) -> None:  # noqa: ANN401 (as above)
-    with pytest.raises(ClientError, match=message):
-        eks.create_access_entry(clusterName="shop", **{"principalArn": "arn:aws:iam::123456789012:role/a", **settings})
-
-
-def test_an_entry_of_nodes_takes_no_policy(aws: Served, eks: Any) -> None:  # noqa: ANN401 (as above)
-    role = aws.role("node")
-    eks.create_access_entry(clusterName="shop", principalArn=role, type="EC2_LINUX")
-    with pytest.raises(ClientError, match="InvalidRequestException"):
-        eks.associate_access_policy(
-            clusterName="shop", principalArn=role, policyArn=ADMIN, accessScope={"type": "cluster"}
-        )
 
 
 def test_a_cluster_with_config_map_authentication_takes_no_entries(aws: Served) -> None:

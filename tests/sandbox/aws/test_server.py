@@ -33,11 +33,6 @@ def test_it_says_where_it_listens_and_ends_cleanly_on_a_signal(number: signal.Si
         assert (out, err) == ("", "")
 
 
-def test_a_question_without_credentials_scope_is_answered_too(aws: Served) -> None:
-    aws.empty()
-    assert aws.client("sts").get_caller_identity()["Account"] == "123456789012"
-
-
 def test_waiting_for_a_message_keeps_nobody_else_waiting(aws: Served) -> None:
     sqs, ec2 = aws.client("sqs"), aws.client("ec2")
     url = sqs.create_queue(QueueName="q")["QueueUrl"]

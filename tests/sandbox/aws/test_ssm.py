@@ -6,7 +6,6 @@ Some of the limits are checked by botocore before a request is sent.
 from __future__ import annotations
 
 import os
-import platform
 import re
 import shutil
 import signal
@@ -59,16 +58,6 @@ def rejected(call: Any, **parameters: Any) -> str:  # noqa: ANN401 (botocore mak
     return str(error.response["Error"]["Code"]) if isinstance(error, ClientError) else "ValidationException"
 
 
-def test_a_command_runs_on_this_machine(aws: Served, remote: Remote) -> None:
-    remote.register(NAME, Target())
-    assert told(aws, "uname -m\ncat /etc/hostname") == f"{platform.machine()}\n{Path('/etc/hostname').read_text()}"
-
-
-def test_a_command_runs_behind_a_prefix(aws: Served, remote: Remote) -> None:
-    remote.register(NAME, Target(command_prefix=["env", "ARCH=arm64"]))
-    assert told(aws, "echo $ARCH") == "arm64\n"
-
-
 def test_a_command_runs_in_a_root_file_system_with_its_own_processes(
     aws: Served, remote: Remote, small_root: Path
 ) -> None:
@@ -88,17 +77,6 @@ def test_what_takes_longer_than_its_time_is_killed(aws: Served, remote: Remote, 
     assert answer.reason == "the script did not end in time"
     assert 5 <= time.monotonic() - began < 15
     assert ended(pid)
-
-
-def test_what_is_cancelled_is_killed(aws: Served, remote: Remote, tmp_path: Path, small_root: Path) -> None:
-    remote.register(NAME, Target())
-    chrooted = "i-0123456789abcdef1"
-    remote.register(chrooted, Target(root=str(small_root)))
-    pid = tmp_path / "pid"
-    answers = run_script(aws.client("ssm"), f"echo $$ > {pid}; sleep 61", [NAME, chrooted], deadline=1)
-    assert {each.status for each in answers.values()} == {AnswerStatus.TIMED_OUT}
-    assert ended(pid)
-    assert not subprocess.run(["pgrep", "-f", "^sleep 61$"], check=False, capture_output=True).stdout
 
 
 def ended(pid: Path) -> bool:
@@ -136,29 +114,3 @@ def test_ctrl_c_cancels_what_runs(aws: Served, remote: Remote) -> None:
         process.send_signal(signal.SIGINT)
         assert process.stderr.read().endswith("KeyboardInterrupt\n")
     assert remote.calls()["ssm:CancelCommand"] == 1
-
-
-def test_requests_beyond_the_limits_are_rejected(aws: Served, remote: Remote) -> None:
-    remote.register(NAME, Target(output=""))
-    ssm = aws.client("ssm")
-    good: dict[str, Any] = {
-        "InstanceIds": [NAME],
-        "DocumentName": "AWS-RunShellScript",
-        "Parameters": {"commands": ["true"]},
-    }
-    ssm.send_command(**good)
-    for wrong in (
-        {"InstanceIds": [f"i-{number:017x}" for number in range(51)]},
-        {"InstanceIds": ["i-1"]},
-        {"Comment": "c" * 101},
-        {"TimeoutSeconds": 29},
-        {"MaxConcurrency": "101%"},
-    ):
-        assert rejected(ssm.send_command, **good | wrong) == "ValidationException", wrong
-    assert rejected(ssm.send_command, **good | {"InstanceIds": [NAME, NAME]}) == "DuplicateInstanceId"
-    assert rejected(ssm.send_command, **good | {"InstanceIds": [NAME, "i-00000000"]}) == "InvalidInstanceId"
-    assert rejected(ssm.send_command, **good | {"DocumentName": "AWS-Other"}) == "InvalidDocument"
-    assert rejected(ssm.send_command, **good | {"Parameters": {"command": ["true"]}}) == "InvalidParameters"
-    assert rejected(ssm.describe_instance_information, MaxResults=4) == "ValidationException"
-    assert rejected(ssm.list_command_invocations, CommandId="0" * 36) == "InvalidCommandId"
-    assert rejected(ssm.get_command_invocation, CommandId="0" * 36, InstanceId=NAME) == "InvocationDoesNotExist"

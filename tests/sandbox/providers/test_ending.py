@@ -32,7 +32,7 @@ forking.serve(Path(sys.argv[1]), ahead=False)
 
 
 @pytest.fixture
-def plugin(tmp_path: Path) -> Iterator[tuple[subprocess.Popen[str], processes.ProcessId]]:
+def plugin(tmp_path: Path) -> Iterator[tuple[subprocess.Popen[str], int]]:
     """A stand-in that listens, and the process that has started it."""
     layout = Layout(tmp_path)
     write_plugins(layout)
@@ -41,34 +41,33 @@ def plugin(tmp_path: Path) -> Iterator[tuple[subprocess.Popen[str], processes.Pr
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as engine:
         assert engine.stdout is not None
         # Two numbers, the process's and the port, in this order: the plugin needs a second to listen.
-        found = processes.identify(int(engine.stdout.readline()))
-        assert found is not None
+        found = int(engine.stdout.readline())
         assert int(engine.stdout.readline()) > 0
         yield engine, found
         engine.kill()
-    if processes.alive(found):
-        os.kill(found.pid, signal.SIGKILL)
+    if processes.is_running(found):
+        os.kill(found, signal.SIGKILL)
 
 
-def ends(process: processes.ProcessId, seconds: float) -> bool:
+def ends(process: int, seconds: float) -> bool:
     deadline = time.monotonic() + seconds
-    while processes.alive(process) and time.monotonic() < deadline:
+    while processes.is_running(process) and time.monotonic() < deadline:
         time.sleep(0.05)
-    return not processes.alive(process)
+    return not processes.is_running(process)
 
 
 def test_a_signal_ends_it_whichever_thread_gets_it(
-    plugin: tuple[subprocess.Popen[str], processes.ProcessId],
+    plugin: tuple[subprocess.Popen[str], int],
 ) -> None:
     _, process = plugin
-    threads = sorted(int(entry.name) for entry in Path(f"/proc/{process.pid}/task").iterdir())
+    threads = sorted(int(entry.name) for entry in Path(f"/proc/{process}/task").iterdir())
     assert len(threads) > 1
     # As when the signal comes while the main thread, which waits for requests, cannot be the one to handle it.
-    assert ctypes.CDLL(None).tgkill(process.pid, threads[-1], int(signal.SIGINT)) == 0
+    assert ctypes.CDLL(None).tgkill(process, threads[-1], int(signal.SIGINT)) == 0
     assert ends(process, 3)
 
 
-def test_it_ends_with_an_engine_that_was_killed(plugin: tuple[subprocess.Popen[str], processes.ProcessId]) -> None:
+def test_it_ends_with_an_engine_that_was_killed(plugin: tuple[subprocess.Popen[str], int]) -> None:
     engine, process = plugin
     engine.kill()
     assert ends(process, 5)
@@ -83,9 +82,8 @@ def test_a_forked_stand_in_ends_with_what_the_engine_has_started(
         wait_for(socket.exists, "the socket", timeout=20)
         _, process = request.getfixturevalue("plugin")
         children = Path(f"/proc/{forks.pid}/task/{forks.pid}/children")
-        (child,) = (processes.identify(int(pid)) for pid in children.read_text().split())
-        assert child is not None
-        os.kill(process.pid, signal.SIGINT)
+        (child,) = map(int, children.read_text().split())
+        os.kill(process, signal.SIGINT)
         assert ends(process, 3)
         assert ends(child, 3)
         forks.kill()

@@ -7,15 +7,13 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from pulumi.provider.experimental.property_value import PropertyValue
 
-from sandbox.providers import StandInError, auto_name, diffs, loopback_url
+from sandbox.providers import StandInError, diffs, loopback_url
 from sandbox.providers.values import (
     INPUTS,
     UNKNOWN,
     merged,
     plain,
-    plain_map,
     secret_keys,
     unknown_at,
     wrap,
@@ -45,11 +43,6 @@ def test_secrets_stay_secret_among_the_kept_inputs() -> None:
     assert {key: item.is_secret for key, item in kept.items()} == {"a": True, "b": False}
 
 
-def test_null_means_not_set_at_every_depth() -> None:
-    nested = PropertyValue({"a": PropertyValue(None), "b": PropertyValue(1.0)})
-    assert plain_map({"x": nested, "y": PropertyValue(None)}) == {"x": {"b": 1}}
-
-
 def test_state_shows_live_values_under_the_wanted_ones() -> None:
     live = {"config": {"group": "sg", "private": False}, "arn": "arn"}
     assert merged(live, {"config": {"private": True}}) == {"config": {"group": "sg", "private": True}, "arn": "arn"}
@@ -60,13 +53,6 @@ def test_unknown_is_set_where_nothing_stands() -> None:
     for path in ("arn", "vpcConfig.vpcId", "status"):
         unknown_at(found, path)
     assert found == {"vpcConfig": {"subnetIds": ["a"], "vpcId": UNKNOWN}, "arn": "given", "status": UNKNOWN}
-
-
-def test_names_depend_on_the_urn_and_the_replacement_alone() -> None:
-    assert auto_name("web-", "urn", 0, 64) == auto_name("web-", "urn", 0, 64)
-    assert len({auto_name("web-", text, number, 64) for text in ("urn", "other") for number in (0, 1)}) == 4
-    assert len(auto_name("x" * 200, "urn", 0, 64)) == 64
-    assert auto_name("a-", "urn", 0, 63) != auto_name("a-", "urn", 1, 63)
 
 
 @pytest.mark.parametrize(
@@ -80,11 +66,8 @@ def test_addresses_of_this_machine_are_taken(url: str) -> None:
     "url",
     [
         "https://ec2.us-east-1.amazonaws.com",
-        "http://10.0.0.1",
         "http://localhost.example.org",
         "127.0.0.1",
-        "",
-        "file:///",
     ],
 )
 def test_other_addresses_are_rejected(url: str) -> None:
@@ -99,8 +82,3 @@ def test_a_diff_names_the_exact_path() -> None:
     assert sorted(answer.detailed_diff) == ["gone", "list[1]", "new", "sizes.max", 'tags["a.b"]']
     assert answer.replaces == ["list"]
     assert answer.diffs == ["gone", "list", "new", "sizes", "tags"]
-
-
-def test_equal_inputs_are_no_change_and_unknown_ones_are() -> None:
-    assert diffs.respond({"a": [1]}, {"a": [1]}, lambda _path: True, delete_first=True).changes is False
-    assert diffs.respond({"a": "1"}, {"a": UNKNOWN}, lambda _path: False, delete_first=True).changes is True

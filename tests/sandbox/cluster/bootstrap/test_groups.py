@@ -36,7 +36,6 @@ def test_every_group_of_a_stack_registers_as_planned(stack: Path) -> None:
     for group in groups:
         start = started(group)
         assert registration(start) == expected(group), group.name
-        assert start.ignored == (), group.name
         assert (start.cluster, start.endpoint) == (CLUSTER.name, CLUSTER.endpoint)
         assert start.certificate_authority == CLUSTER.certificate_authority
         assert start.config["clusterDNS"] == ["172.20.0.10"]
@@ -53,7 +52,6 @@ def test_every_family_registers_as_planned_in_every_case(
     assert dict(group.labels).items() <= found.labels.items()
     assert found.taints == group.taints
     assert bool(found.taints) is (architecture is Architecture.ARM64)
-    assert start.ignored == ()
 
 
 @pytest.mark.parametrize(("family", "case"), list(product(NODE_FAMILIES, OWNED)))
@@ -88,39 +86,3 @@ def test_eks_merges_only_archives() -> None:
     group = node_group(AmiFamily.AL2, BootstrapCase.EKS)
     with pytest.raises(NodeStartError, match="EKS rejects the launch template"):
         group_start(group, "#!/bin/bash\ntrue\n", CLUSTER)
-
-
-@pytest.mark.parametrize(
-    ("was", "becomes"),
-    [
-        ("arm64:NoSchedule", "arm64:NoExecute"),
-        ("arm64:NoSchedule", "amd64:NoSchedule"),
-        ("checkout", "payments"),
-        ("tier", "tiers"),
-    ],
-)
-@pytest.mark.parametrize(("family", "case"), list(product(NODE_FAMILIES, OWNED)))
-def test_a_node_registers_otherwise_when_a_label_or_taint_of_its_user_data_changes(
-    family: AmiFamily, case: BootstrapCase, was: str, becomes: str
-) -> None:
-    group = usual(family, case)
-    text = render_user_data(group, CLUSTER)
-    assert was in text
-    found = registration(group_start(group, text.replace(was, becomes), CLUSTER))
-    assert found != expected(group)
-
-
-@pytest.mark.parametrize(("family", "case"), list(product(NODE_FAMILIES, OWNED)))
-def test_a_kubelet_does_not_start_with_the_eks_apis_spelling_of_an_effect(
-    family: AmiFamily, case: BootstrapCase
-) -> None:
-    group = usual(family, case)
-    text = render_user_data(group, CLUSTER).replace("NoSchedule", "NO_SCHEDULE")
-    with pytest.raises(NodeStartError, match=r"does not start|does not join"):
-        registration(group_start(group, text, CLUSTER))
-
-
-@pytest.mark.parametrize("family", NODE_FAMILIES)
-def test_without_user_data_a_self_managed_node_does_not_join(family: AmiFamily) -> None:
-    with pytest.raises(NodeStartError, match="does not join"):
-        group_start(node_group(family), "", CLUSTER)

@@ -4,17 +4,12 @@ from __future__ import annotations
 
 import json
 import subprocess
-from pathlib import Path
 
 import pytest
 
 from multiarch.facts.taints import Taint
-from multiarch.nodes.user_data import render_user_data
-from sandbox.cluster.bootstrap.groups import expected, group_start
 from sandbox.cluster.bootstrap.model import KubeletStart, NodeStartError
 from sandbox.cluster.bootstrap.registration import Registration, registration
-from tests.nodes.builders import CLUSTER
-from tests.sandbox.cluster.bootstrap.stacks import STACKS, groups_of, name_of
 from tools import build
 
 pytestmark = pytest.mark.tools
@@ -28,13 +23,6 @@ def by_the_kubelet(flags: tuple[str, ...]) -> Registration | None:
         return None
     read = json.loads(result.stdout)
     return Registration(read["labels"] or {}, tuple(sorted(Taint(**each) for each in read["taints"])))
-
-
-@pytest.mark.parametrize("stack", STACKS, ids=name_of)
-def test_the_kubelets_of_every_stack_register_as_planned(stack: Path) -> None:
-    for group in groups_of(stack):
-        start = group_start(group, render_user_data(group, CLUSTER), CLUSTER)
-        assert by_the_kubelet(start.flags) == expected(group), group.name
 
 
 @pytest.mark.parametrize(
