@@ -1,6 +1,7 @@
 # Every target that needs the command line makes it first: `make up` works on a fresh clone.
 #
 #   STACK=NAME    the stack to work on (config/stacks/Pulumi.NAME.yaml)
+#   PROVIDERS=…   plugins of `make up` and `make preview`: official, or names such as eks,kubernetes (stand-ins)
 #   WORKERS=…     how many processes run tests side by side (4; test-fast: 3)
 #   PYTHON=…      the Python to make .venv with: 3.11.5 or later
 #   LOCK=…        options of `make lock`: "--upgrade-package NAME" or "--upgrade" for newer versions
@@ -9,6 +10,7 @@ STACK ?= checkout-dev
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+PLUGINS = $(if $(PROVIDERS),--providers $(PROVIDERS))
 STAMP := $(VENV)/.installed
 DEV := $(VENV)/.installed-dev
 COMPILE := $(BIN)/uv pip compile --quiet --universal --python-version 3.11.5 --generate-hashes --no-annotate \
@@ -57,10 +59,10 @@ tools: ## build the real tools that are missing, into a cache outside the clone 
 	@$(PYTHON) tools/build.py --all
 
 up: $(STAMP) ## create STACK in the sandbox: the real Pulumi engine, no AWS account
-	@$(BIN)/python -m sandbox up $(STACK)
+	@$(BIN)/python -m sandbox up $(STACK) $(PLUGINS)
 
 preview: $(STAMP) ## show what `make up` would change in STACK
-	@$(BIN)/python -m sandbox preview $(STACK)
+	@$(BIN)/python -m sandbox preview $(STACK) $(PLUGINS)
 
 status: $(STAMP) ## say what runs in the sandbox
 	@$(BIN)/python -m sandbox status

@@ -22,7 +22,7 @@ from rich.console import Console
 
 from multiarch.cli import lines
 from multiarch.errors import MultiarchError, StackError, merge_warnings
-from sandbox import environment, lifecycle, state, summary
+from sandbox import environment, lifecycle, plugins, state, summary
 from sandbox.cluster import lifecycle as real_cluster
 from sandbox.existing import Tool
 from sandbox.layout import CLONE, Layout
@@ -55,6 +55,16 @@ class Output(StrEnum):
 
 Stack = Annotated[
     str, typer.Argument(help="A stack, by its name or its file config/stacks/Pulumi.NAME.yaml.", metavar="STACK|FILE")
+]
+
+
+Providers = Annotated[
+    str,
+    typer.Option(
+        help="Plugins: official, stand-ins, or the names of those to be official, separated by commas. "
+        "Default: those of the running sandbox, or stand-ins.",
+        metavar="PLUGINS",
+    ),
 ]
 
 
@@ -95,17 +105,19 @@ def _project(
     context.obj = lifecycle.Sandbox(layout, _say, _show, colour=colour, environ=users)
 
 
-def _sandbox(context: typer.Context) -> lifecycle.Sandbox:
+def _sandbox(context: typer.Context, providers: str = "") -> lifecycle.Sandbox:
     sandbox = context.obj
     if not isinstance(sandbox, lifecycle.Sandbox):
         raise TypeError(type(sandbox))
+    if providers:
+        sandbox.official = plugins.parse_names(providers)
     return sandbox
 
 
 @app.command()
-def up(context: typer.Context, stack: Stack = "checkout-dev") -> None:
+def up(context: typer.Context, stack: Stack = "checkout-dev", providers: Providers = "") -> None:
     """Start the sandbox if it is not up, and create or update a stack in it."""
-    sandbox = _sandbox(context)
+    sandbox = _sandbox(context, providers)
     stack = sandbox.layout.stack(stack)
     done = sandbox.up(stack)
     for warning in done.warnings:
@@ -126,9 +138,10 @@ def preview(
     expect_no_changes: Annotated[
         bool, typer.Option("--expect-no-changes", help="Exit with 1 if anything would change.")
     ] = False,
+    providers: Providers = "",
 ) -> None:
     """Show what `up` would change, and change nothing."""
-    sandbox = _sandbox(context)
+    sandbox = _sandbox(context, providers)
     _, changes = sandbox.preview(sandbox.layout.stack(stack))
     if changes and expect_no_changes:
         raise typer.Exit(1)
@@ -169,6 +182,7 @@ def status(context: typer.Context, output: Output = Output.TABLE) -> None:
         print("Pulumi: {version}, {source}, {path}".format_map(told["engine"]))
     if not told["up"]:
         return
+    print(f"providers: {plugins.describe(told['official'])}")
     for name, stack in told["stacks"].items():
         pending = f", {len(stack['pending'])} operations cut off" if stack["pending"] else ""
         print(f"{name}: {stack['resources']} resources{pending}")

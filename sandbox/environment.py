@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.metadata
 import json
 import os
 import shlex
@@ -11,9 +10,10 @@ import sys
 from collections.abc import Mapping, MutableMapping
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 
-from multiarch.doctor.programs import BROUGHT_BY_EKS, SDKS
 from multiarch.files import write_atomically
+from sandbox import plugins
 from sandbox.layout import CLONE, Layout
 from sandbox.providers import forking, interpreter
 from sandbox.state import Engine
@@ -58,7 +58,7 @@ def build(
     # A language host that does not read `runtime.options.virtualenv` takes the first python.
     folders = [*([layout.bin] if by_hand else []), python.parent, engine.path.parent]
     path = [*map(str, folders), environ.get("PATH", os.defpath)]
-    # A real AWS CLI comes first, unless only the stand-in has the token of the API server.
+    # A real AWS CLI comes first, unless only the stand-in has the token of the control plane.
     path.insert(0 if layout.token.is_file() else len(path), str(layout.programs))
     region = layout.region(stack, copied=not by_hand)  # by hand, the copy of the stack's file is renewed afterwards
     set_ = {
@@ -82,8 +82,8 @@ def build(
         "PULUMI_PYTHON_CMD": str(layout.programs / interpreter.NAME),
         "PULUMI_SKIP_UPDATE_CHECK": "true",
     }
-    if any(shutil.which(f"pulumi-resource-{name}", path=environ.get("PATH")) for name in SDKS):
-        # The engine would take it in place of a stand-in.
+    if any(shutil.which(f"pulumi-resource-{name}", path=environ.get("PATH")) for name in plugins.NAMES):
+        # The engine would take it in place of a stand-in; `sandbox.plugins` says where one is used.
         set_["PULUMI_IGNORE_AMBIENT_PLUGINS"] = "true"
     if by_hand:
         # Not `pulumi stack select`, which would change the stack of every other shell.
@@ -130,17 +130,13 @@ def _leading_out(environ: Mapping[str, str], set_: Mapping[str, str]) -> tuple[s
     return tuple(sorted((always | found) - set(set_)))
 
 
-def list_plugins() -> list[tuple[str, str]]:
-    """List name and version of each plugin that a stack needs: those of the SDKs, and those of the eks component."""
-    return [*((name, importlib.metadata.version(f"pulumi_{name}")) for name in SDKS), *BROUGHT_BY_EKS.items()]
-
-
-def write_plugins(layout: Layout) -> None:
-    """Install stand-ins as Pulumi's plugins, in the versions that SDKs and component request.
+def write_plugins(layout: Layout, official: Mapping[str, str] = MappingProxyType({})) -> None:
+    """Install stand-ins and official plugins as Pulumi's, in the versions that SDKs and component request.
 
     Also a Python for the engine's language host, and a file in place of the folder of the engine's own log.
 
-    A stand-in for the AWS CLI is on PATH, which the eks component looks for.
+    ``official`` is as ``sandbox.plugins.find_plugins`` returns it. A stand-in for the AWS CLI is on PATH, which the eks
+    component looks for.
     """
     # The engine would log all it does into a folder of this name, compressed and encrypted: a third of its time.
     layout.home.mkdir(parents=True, exist_ok=True)
@@ -148,11 +144,17 @@ def write_plugins(layout: Layout) -> None:
         (layout.home / _ENGINE_LOGS).touch()
     connect = shlex.quote(str(CLONE / "sandbox" / "providers" / "connect.py"))
     stand_ins, programs = (shlex.quote(str(layout.server / name)) for name in (forking.STAND_INS, forking.PYTHON))
-    for name, version in list_plugins():
+    for name, version in plugins.list_wanted():
         file = layout.home / "plugins" / f"resource-{name}-v{version}" / f"pulumi-resource-{name}"
+        program = official.get(f"{name}-v{version}")
         _write_script(
             file,
             f"""#!/bin/sh
+# The official {name} provider.
+exec {shlex.quote(program)} "$@"
+"""
+            if program
+            else f"""#!/bin/sh
 # The sandbox's stand-in for the {name} provider. A plugin ends with its engine.
 export MULTIARCH_SANDBOX_ENGINE=$PPID PYTHONPATH={shlex.quote(str(CLONE))}${{PYTHONPATH:+:$PYTHONPATH}}
 exec {shlex.quote(sys.executable)} -S {connect} {stand_ins} {name} "$@"
@@ -172,7 +174,7 @@ exec {program} "$@"
     _write_script(
         layout.programs / "aws",
         f"""#!/bin/sh
-# The sandbox's stand-in for the AWS CLI: it is there, and has the token of a Kubernetes API, if a test has given one.
+# The sandbox's stand-in for the AWS CLI: it is there, and has the token of the sandbox's control plane, if one runs.
 [ "$1" = --version ] && echo "aws-cli/2.7.0 sandbox" && exit
 case "$*" in *"eks get-token"*) cat {shlex.quote(str(layout.token))} 2>/dev/null && exit ;; esac
 echo "This is the sandbox's stand-in for the AWS CLI, which does nothing. Install the AWS CLI." >&2

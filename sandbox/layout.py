@@ -61,8 +61,13 @@ class Layout:
         return self.folder / "cluster"
 
     @property
+    def control_plane(self) -> Path:
+        """What is known of the control plane that the official Kubernetes provider talks to."""
+        return self.folder / "control-plane"
+
+    @property
     def token(self) -> Path:
-        """A token of a Kubernetes API, as ``aws eks get-token`` prints one, for tests with a real one."""
+        """The control plane's token, as ``aws eks get-token`` prints one."""
         return self.programs / "token.json"
 
     @property

@@ -16,9 +16,11 @@ from rich.console import Console
 from multiarch.errors import MultiarchError, OutsideError
 from sandbox import (
     backend,
+    control_plane,
     engine,
     environment,
     inventory,
+    plugins,
     processes,
     project,
     runner,
@@ -34,6 +36,7 @@ Part = TypeVar("Part")
 
 _NO_CHANGE = re.compile(r"\d+ unchanged|> ?\d+ ")
 _SHOWN_AS_PROGRESS = {"up", "destroy"}
+_TAKES_SETTINGS = {"up", "preview", "destroy"}
 
 
 class PulumiFailedError(OutsideError):
@@ -80,6 +83,8 @@ class Sandbox:
         environ: Mapping[str, str] = os.environ,
     ) -> None:
         """Start and read nothing yet."""
+        self.official: frozenset[str] | None = None
+        """Names of the providers to be official; None for those of the running sandbox, or none."""
         self.layout = layout
         self._say = say
         self._show = show
@@ -136,6 +141,7 @@ class Sandbox:
                 left = self._destroy_all(known.server)
             if real_cluster.down(self.layout.cluster):
                 self._say("the cluster of real nodes is gone")
+            control_plane.stop(self.layout)
             for process in (*server.strays(self.layout.server), *server.strays(self.layout.registry)):
                 server.stop(process)
                 if processes.is_running(process):
@@ -190,20 +196,32 @@ class Sandbox:
         if found != known.engine:
             self._say(f"Pulumi {found.version} ({found.source})")
         running = known.server if known.server and server.answers(known.server) else None
+        lost = "" if running else "the sandbox's AWS server is gone, and its state was only in memory"
         if running:
             backend.require_whole(self.layout)
+        if (
+            running
+            and plugins.is_official(known.official, "kubernetes")
+            and not real_cluster.status(self.layout.control_plane)
+        ):
+            running, lost = None, "the sandbox's control plane is gone"
+        official = self._find_official(known if running else None, stack, found)
         if running is None:
-            self._restart()
+            self._restart(lost)
         ours = running is None
         try:
             running = running or server.start(self.layout)
-            environment.write_plugins(self.layout)
-            known = state.State(server=running, engine=found)
+            environment.write_plugins(self.layout, official)
+            known = state.State(server=running, engine=found, official=official)
             state.save(self.layout, known)
+            if plugins.is_official(official, "kubernetes"):
+                control_plane.lead_clusters(self.layout, running.url, self._say)
             if ours:
                 self._say(f"AWS (moto and what the sandbox adds to it) listens on {running.url}")
                 self._say(
-                    "providers aws, eks and kubernetes are stand-ins: sandbox/README.md says what they do not show"
+                    f"providers: {plugins.describe(official)}"
+                    if official
+                    else "providers aws, eks and kubernetes are stand-ins: sandbox/README.md says what they do not show"
                 )
             project.sync(self.layout)
             self.layout.backend.mkdir(parents=True, exist_ok=True)
@@ -223,6 +241,13 @@ class Sandbox:
                 else "The sandbox's AWS was up before, and still is. `make up` goes on from here, `make down` ends it.",
             ) from None
 
+    def _find_official(self, running: state.State | None, stack: str, found: state.Engine) -> Mapping[str, str]:
+        """Return the official plugins by ``NAME-vVERSION``: those of a running sandbox, which can't change."""
+        if running and (stacks := backend.stacks(self.layout)):
+            plugins.require_same(running.official, self.official, stacks, stack)
+            return running.official
+        return plugins.find_plugins(self.official or frozenset(), found, self._environ, self._say)
+
     def _engine(self, known: state.State) -> state.Engine:
         """Keep the engine that the first command has found as long as it is there."""
         there = known.engine is not None and known.engine.path.is_file()
@@ -233,16 +258,18 @@ class Sandbox:
         if self.layout.is_own():
             self.layout.plan(stack)
 
-    def _restart(self) -> None:
+    def _restart(self, why: str) -> None:
         for process in server.strays(self.layout.server):
             server.stop(process)  # also one that hangs without listening, or that a removed state has named
+        control_plane.stop(self.layout)
         if backend.forget(self.layout):
-            self._say("the sandbox's AWS server is gone, and its state was only in memory. Starting from an empty AWS")
+            self._say(f"{why}. Starting from an empty AWS")
 
     def _stopped(self, started: state.Server | None) -> None:
         if started:
             with runner.deaf():
                 server.stop(started.process)
+                control_plane.stop(self.layout)
                 state.save(self.layout, replace(state.load(self.layout), server=None))
 
     # -- destroying -------------------------------------------------------------------------------------------------
@@ -284,11 +311,16 @@ class Sandbox:
         colour = "always" if verb == "preview" and self._colour else "never"
         what, log = " ".join(words), self.layout.logs / f"{'-'.join(words)}-{stack}.log"
 
+        settings = (
+            plugins.make_settings(running.url)
+            if verb in _TAKES_SETTINGS and plugins.is_official(known.official, "aws")
+            else ()
+        )
         spoken = environment.build(self.layout, found, running.url, stack, self._environ)
         quiet = verb not in _SHOWN_AS_PROGRESS
         with contextlib.nullcontext() if quiet else Console(stderr=True).status(f"{what} {stack}"):
             outcome = runner.run(
-                [found.path, *words, "--stack", stack, *options, "--non-interactive", "--color", colour],
+                [found.path, *words, "--stack", stack, *options, *settings, "--non-interactive", "--color", colour],
                 environ=spoken.applied_to(self._environ),
                 folder=self.layout.project,
                 log=log,

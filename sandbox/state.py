@@ -6,8 +6,8 @@ import contextlib
 import fcntl
 import json
 import os
-from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -46,10 +46,11 @@ class Server:
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """The whole state."""
+    """The whole state. ``official`` are the plugins in place of stand-ins: programs by ``NAME-vVERSION``."""
 
     server: Server | None = None
     engine: Engine | None = None
+    official: Mapping[str, str] = field(default_factory=dict)
 
 
 def load(layout: Layout) -> State:
@@ -74,6 +75,7 @@ def _decode(content: dict[str, Any], servers: Sequence[int]) -> State:
     return State(
         server=Server(**server) if server and server["process"] in servers else None,
         engine=engine and Engine(Path(engine["path"]), engine["version"], engine["source"]),
+        official=content["official"],
     )
 
 

@@ -129,8 +129,9 @@ multiarch cost payments-prod --prices examples/prices.json --manifests examples/
 def status(layout: Layout) -> dict[str, Any]:
     """Return what runs and what exists, as JSON-able values, shape version 1.
 
-    ``{"version", "up", "url", "server": {"pid"}, "engine": {"path", "version", "source"},
-    "stacks": {NAME: {"resources", "pending"}}}``; missing values are null.
+    ``{"version", "up", "url", "server": {"pid"}, "engine": {"path", "version", "source"}, "official",
+    "stacks": {NAME: {"resources", "pending"}}}``, where ``official`` is plugins by ``NAME-vVERSION``; missing
+    values are null.
     """
     known = state.load(layout)
     up = known.server is not None and server.answers(known.server)
@@ -145,6 +146,7 @@ def status(layout: Layout) -> dict[str, Any]:
         "url": known.server.url if known.server and up else None,
         "server": {"pid": known.server.process} if known.server and up else None,
         "engine": engine and {"path": str(engine.path), "version": engine.version, "source": engine.source},
+        "official": known.official,
         "stacks": stacks,
     }
 

@@ -1,11 +1,13 @@
 """``python -m sandbox.cluster [STACK-FILE PULUMI.YAML] --state-dir DIR``: real nodes until SIGTERM or Ctrl-C.
 
 Writes DIR/folder at once, and DIR/cluster.json when the nodes are ready; progress goes to standard output.
+``--without-nodes`` in place of the files: a control plane alone, and a stand-in for kubelets that marks pods as ready.
 """
 
 from __future__ import annotations
 
 import base64
+import contextlib
 import json
 import signal
 import sys
@@ -14,6 +16,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from types import FrameType
+
+from urllib3.exceptions import HTTPError
 
 from multiarch.errors import MultiarchError
 from multiarch.facts.architectures import Architecture
@@ -27,6 +31,8 @@ from sandbox.cluster import cluster, control_plane, lifecycle
 from sandbox.cluster.bootstrap.groups import group_start
 from sandbox.cluster.bootstrap.model import KubeletStart
 from sandbox.cluster.control_plane import ControlPlane
+from sandbox.cluster.kube import KubeError
+from sandbox.cluster.pods import mark_ready
 from sandbox.cluster.programs import Programs
 from tools import build
 
@@ -68,6 +74,21 @@ def _serve(state: Path, stack: Sequence[Path]) -> None:
             signal.pause()
 
 
+def _serve_without_nodes(state: Path) -> None:
+    began = time.monotonic()
+    with Programs.running() as programs:
+        write_atomically(state / lifecycle.FOLDER, str(programs.folder))
+        print("starting etcd, the API server, the controllers and the scheduler", flush=True)
+        plane = control_plane.start(programs)
+        seconds = round(time.monotonic() - began, 1)
+        told = lifecycle.Status(str(plane.kubeconfig), "", str(programs.folder), plane.version, {}, "", "", seconds)
+        write_atomically(state / lifecycle.STATUS, json.dumps(asdict(told)))
+        while True:
+            with contextlib.suppress(KubeError, HTTPError):  # a pod that is gone meanwhile, an API server that is busy
+                mark_ready(plane.kube)
+            time.sleep(0.5)
+
+
 def _first_groups(
     plane: ControlPlane, file: Path, project_file: Path
 ) -> Mapping[Architecture, tuple[str, KubeletStart]]:
@@ -93,7 +114,10 @@ def main() -> int:
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, _end)
     try:
-        _serve(Path(state), list(map(Path, stack)))
+        if stack == [lifecycle.WITHOUT_NODES]:
+            _serve_without_nodes(Path(state))
+        else:
+            _serve(Path(state), list(map(Path, stack)))
     except KeyboardInterrupt:
         return 0
     except (MultiarchError, build.BuildError, OSError) as error:

@@ -16,6 +16,7 @@ from sandbox.cluster import leftovers, machine
 FOLDER: Final = "folder"
 """The file that names the cluster's folder."""
 STATUS: Final = "cluster.json"
+WITHOUT_NODES: Final = "--without-nodes"
 _START_SECONDS: Final = 900.0  # tools may have to be built; each part has a limit of its own
 _STOP_SECONDS: Final = 60.0
 
@@ -37,15 +38,19 @@ class Status:
     seconds: float
 
 
-def up(state: Path, say: Callable[[str], None], *, stack: tuple[Path, Path] | None = None) -> Status:
+def up(
+    state: Path, say: Callable[[str], None], *, stack: tuple[Path, Path] | None = None, nodes: bool = True
+) -> Status:
     """Start a cluster whose state is in the folder ``state``, unless it runs; return when its nodes are ready.
 
-    Its nodes start with the user data of ``stack``, its file and ``Pulumi.yaml``, if there is one.
+    Its nodes start with the user data of ``stack``, its file and ``Pulumi.yaml``, if there is one. Without ``nodes``,
+    pods count as ready though nothing runs.
 
     Raises:
         OutsideError: real nodes can't run here, a tool is missing, or a part did not start; nothing is left running.
     """
-    machine.native_architecture()
+    if nodes:
+        machine.native_architecture()
     running = status(state)
     if running is not None:
         if stack and running.stack != str(stack[0]):
@@ -54,7 +59,7 @@ def up(state: Path, say: Callable[[str], None], *, stack: tuple[Path, Path] | No
             )
         return running
     down(state)
-    chosen = list(map(str, stack or ()))
+    chosen = list(map(str, stack or ())) if nodes else [WITHOUT_NODES]
     try:
         _, found = server.run_behind(
             "sandbox.cluster", chosen, state, "cluster", lambda: _read(state), timeout=_START_SECONDS, say=say

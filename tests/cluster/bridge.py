@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from threading import Event, Lock
 
 from sandbox.cluster.kube import Kube, KubeError, Object
+from sandbox.cluster.pods import POD_RUNS
 from sandbox.cluster.programs import ClusterError
 from tests.cluster import nodes
 from tests.cluster.aws import Aws, Instance
@@ -103,7 +104,7 @@ class Bridge:
                 self._kube.delete(named, grace=0)
             elif pod.get("status", {}).get("phase") == "Pending":
                 with _unless_gone():
-                    self._kube.patch(named, nodes.POD_RUNS, part="status")
+                    self._kube.patch(named, POD_RUNS, part="status")
 
 
 @contextlib.contextmanager

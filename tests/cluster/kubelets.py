@@ -17,8 +17,9 @@ import urllib3
 
 from multiarch.facts.labels import EKS_NODE_GROUP
 from sandbox.cluster.kube import Kube, KubeError, Object
+from sandbox.cluster.pods import POD_RUNS
 from sandbox.cluster.programs import ClusterError
-from tests.cluster.nodes import POD_RUNS, Joining, node
+from tests.cluster.nodes import Joining, node
 from tests.cluster.threads import in_thread
 
 PAUSE_SECONDS = 0.1

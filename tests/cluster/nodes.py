@@ -15,15 +15,6 @@ VM_MEMORY_OVERHEAD = 0.075
 """The share of an instance's memory that its machine does not see: what Karpenter assumes of types it has not met."""
 EVICTION_MIB = 100
 UNREGISTERED = {"key": "karpenter.sh/unregistered", "effect": "NoExecute"}
-POD_RUNS: Object = {
-    "status": {
-        "phase": "Running",
-        "conditions": [
-            {"type": kind, "status": "True"} for kind in ("PodScheduled", "Initialized", "ContainersReady", "Ready")
-        ],
-    }
-}
-"""What a kubelet writes about a pod once it runs and is ready."""
 _EFFECTS = {
     "NO_SCHEDULE": "NoSchedule",
     "NO_EXECUTE": "NoExecute",

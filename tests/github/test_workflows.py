@@ -19,6 +19,7 @@ WRITES = {
     "audits.yml": {"id-token", "issues"},
     "drift.yml": {"id-token", "issues"},
     "image.yml": {"attestations", "id-token", "packages"},
+    "official.yml": set(),
     "pull-request.yml": {"id-token", "pull-requests", "security-events"},
     "release.yml": {"attestations", "contents", "id-token", "packages"},
     "review.yml": {"id-token", "pull-requests", "security-events"},

@@ -87,14 +87,3 @@ def test_this_process_forgets_the_users_aws_settings() -> None:
         "AWS_SHARED_CREDENTIALS_FILE": "/dev/null",
         "HOME": "/home/x",
     }
-
-
-def test_only_the_sandboxs_aws_cli_has_the_token_of_a_kubernetes_api(project: Project) -> None:
-    def folders() -> list[str]:
-        return made(project, {"PATH": "/usr/bin"}).set["PATH"].split(":")
-
-    environment.write_plugins(project.layout)
-    assert folders()[-1] == str(project.layout.programs)
-    environment.write_token(project.layout, "secret")
-    assert folders()[0] == str(project.layout.programs)
-    assert project.layout.token.stat().st_mode & 0o077 == 0
