@@ -18,6 +18,7 @@ from sandbox.layout import CLONE, Layout
 from sandbox.providers import forking, interpreter
 from sandbox.state import Engine
 
+# For a stack that `pulumi stack init` creates by hand without `--secrets-provider`: it needs one.
 PASSPHRASE = "sandbox"  # noqa: S105 (protects nothing: it encrypts made-up values in a folder that `down` removes)
 SECRETS_PROVIDER = "awskms://alias/aws/ssm?region=us-east-1"
 """A key that the sandbox's AWS makes at its first use. A passphrase costs each command 0.2 s of processor time."""

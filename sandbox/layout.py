@@ -35,6 +35,12 @@ class Layout:
         """Everything below is the sandbox's own, and goes away with ``down``."""
         return self.root / ".sandbox"
 
+    def require_folder(self) -> None:
+        """Raise SandboxUsageError if ``folder`` is a link or a file: what a link leads to could hold more."""
+        if self.folder.is_symlink() or (self.folder.exists() and not self.folder.is_dir()):
+            kind = "a symbolic link" if self.folder.is_symlink() else "a file"
+            raise SandboxUsageError(f"{self.folder} is {kind}; the sandbox needs a folder.", hint="Remove it.")
+
     @property
     def lock(self) -> Path:
         """Held while a command works, so that two do not work at once."""

@@ -82,7 +82,8 @@ class Sandbox:
         colour: bool = False,
         environ: Mapping[str, str] = os.environ,
     ) -> None:
-        """Start and read nothing yet."""
+        """Start and read nothing yet. Raises what :meth:`Layout.require_folder` raises: each command passes here."""
+        layout.require_folder()
         self.official: frozenset[str] | None = None
         """Names of the providers to be official; None for those of the running sandbox, or none."""
         self.layout = layout
@@ -142,6 +143,7 @@ class Sandbox:
             if real_cluster.down(self.layout.cluster):
                 self._say("the cluster of real nodes is gone")
             control_plane.stop(self.layout)
+            processes.stop_pulumi(self.layout.home)  # of a command that was killed, or by hand
             for process in (*server.strays(self.layout.server), *server.strays(self.layout.registry)):
                 server.stop(process)
                 if processes.is_running(process):
@@ -234,12 +236,7 @@ class Sandbox:
             yield known
         except (KeyboardInterrupt, StoppedError):
             self._stopped(running if ours else None)
-            raise StoppedError(
-                "Stopped.",
-                hint="What was created went with the sandbox's AWS. `make up` starts again from nothing."
-                if ours
-                else "The sandbox's AWS was up before, and still is. `make up` goes on from here, `make down` ends it.",
-            ) from None
+            raise StoppedError("Stopped.", hint=self._tell_next(ours=ours)) from None
 
     def _find_official(self, running: state.State | None, stack: str, found: state.Engine) -> Mapping[str, str]:
         """Return the official plugins by ``NAME-vVERSION``: those of a running sandbox, which can't change."""
@@ -271,6 +268,17 @@ class Sandbox:
                 server.stop(started.process)
                 control_plane.stop(self.layout)
                 state.save(self.layout, replace(state.load(self.layout), server=None))
+
+    def _tell_next(self, *, ours: bool) -> str:
+        """Say what is left after a stop, and which command goes on."""
+        if ours:
+            return "What was created went with the sandbox's AWS. `make up` starts again from nothing."
+        up = "The sandbox's AWS was up before, and still is."
+        try:
+            backend.require_whole(self.layout)
+        except OutsideError as error:  # an engine that was killed has kept its lock
+            return f"{up} {error}"
+        return f"{up} `make up` goes on from here, `make down` ends it."
 
     # -- destroying -------------------------------------------------------------------------------------------------
 

@@ -10,7 +10,7 @@ import os
 import signal
 import subprocess
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 
 _PROC = Path("/proc")
@@ -71,17 +71,47 @@ def command_lines() -> Iterator[tuple[int, list[str]]]:
 
 def stop_session(leader: int, *, grace: float = 10.0) -> bool:
     """End everything in the session: SIGTERM, and SIGKILL after ``grace`` seconds. Return whether anything ran."""
-    members = session(leader)
+    return _stop(lambda: session(leader), grace)
+
+
+def stop_pulumi(home: Path, *, grace: float = 10.0) -> bool:
+    """End engines, language hosts and plugins whose ``PULUMI_HOME`` is ``home``, as :func:`stop_session` does.
+
+    A command that was killed leaves them; stand-ins and programs end with them.
+    """
+    return _stop(lambda: _of_pulumi(home), grace)
+
+
+def _of_pulumi(home: Path) -> list[int]:
+    setting = os.fsencode(f"PULUMI_HOME={home}")
+    return [
+        pid
+        for pid, words in command_lines()
+        if Path(*words[:1]).name.startswith("pulumi") and setting in _environment(pid) and is_running(pid)
+    ]
+
+
+def _environment(pid: int) -> bytes:
+    """Return the variables that a process was started with; none of another user's process."""
+    if not _HAS_PROC:
+        return subprocess.run(["ps", "-Eww", "-o", "command=", "-p", str(pid)], capture_output=True, check=False).stdout
+    with contextlib.suppress(OSError):
+        return (_PROC / str(pid) / "environ").read_bytes()
+    return b""
+
+
+def _stop(find: Callable[[], list[int]], grace: float) -> bool:
+    members = find()
     if not members:
         return False
     _signal(members, signal.SIGTERM)
     deadline = time.monotonic() + grace
     while time.monotonic() < deadline:
-        if not session(leader):
+        if not find():
             return True
         time.sleep(0.05)
-    _signal(session(leader), signal.SIGKILL)
-    while session(leader):
+    _signal(find(), signal.SIGKILL)
+    while find():
         time.sleep(0.02)
     return True
 

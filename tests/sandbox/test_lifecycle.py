@@ -156,6 +156,22 @@ def test_stacks_that_are_protected_or_of_which_the_file_is_gone_or_broken_are_de
     assert project.running() == []
 
 
+def test_a_sandbox_that_is_not_a_folder_is_rejected_in_one_line_and_nothing_is_removed(
+    project: Project, tmp_path: Path
+) -> None:
+    others = tmp_path / "others"
+    (others / "backend").mkdir(parents=True)
+    project.layout.folder.symlink_to(others)
+    for command in (("up", "shop-dev"), ("down", "--force"), ("sync",)):
+        said = project.run(*command, expect=2).stderr
+        assert said == f"sandbox: {project.layout.folder} is a symbolic link; the sandbox needs a folder. Remove it.\n"
+    assert list(others.iterdir()) == [others / "backend"]
+    project.layout.folder.unlink()
+    project.layout.folder.write_text("")
+    assert "is a file; the sandbox needs a folder" in project.run("down", expect=2).stderr
+    project.layout.folder.unlink()
+
+
 # -- in one sandbox: each test begins with whatever is up ------------------------------------------------------------
 
 
@@ -279,20 +295,33 @@ def test_plain_pulumi_in_the_printed_environment_is_the_sandboxs(shared: Project
     assert shared.stack_file().read_bytes() == before
 
 
-def test_after_the_engine_was_killed_each_command_names_the_one_that_starts_anew(
+def test_after_the_engine_was_killed_each_command_names_the_one_that_ends_and_removes_all(
     shared: Project, tmp_path: Path
 ) -> None:
     process = start_slow_up(shared, tmp_path)
-    signal_engine(shared, signal.SIGKILL)
+    signal_engine(shared, signal.SIGSTOP)  # an engine that does not react
+    process.send_signal(signal.SIGINT)
+    time.sleep(1)
+    process.send_signal(signal.SIGINT)
     _, stderr = process.communicate(timeout=60)
-    assert process.returncode == 3
-    assert "pulumi up of shop-dev failed" in stderr
+    assert process.returncode == 130
+    locked = "shop-dev is locked: a Pulumi command is at work on it, or was killed."
+    assert f"and still is. {locked}" in stderr
+    assert "goes on from here" not in stderr
     shared.set()
     for command in (("up", "shop-dev"), ("down",)):
         said = shared.run(*command, expect=3).stderr
-        assert said.startswith("sandbox: shop-dev is locked: a Pulumi command is at work on it, or was killed.")
+        assert said.startswith(f"sandbox: {locked}")
         assert "`.venv/bin/python -m sandbox down --force` ends what runs" in said
     assert len(set(shared.running())) == 1  # the AWS server
+    shared.run("down", "--force")
+    assert shared.running() == []
+    assert not shared.layout.folder.exists()
+
+    (tmp_path / "reached").unlink()
+    process = start_slow_up(shared, tmp_path)
+    process.kill()  # of its engine's processes, some go on
+    process.communicate(timeout=60)
     shared.run("down", "--force")
     assert shared.running() == []
     assert not shared.layout.folder.exists()
