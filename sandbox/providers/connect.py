@@ -14,27 +14,40 @@ import sys
 
 
 def main(path: str, name: str, *arguments: str) -> None:
-    """Pass the streams on, then wait for the exit code; without a process at ``path``, become the program."""
+    """Pass the streams on, then wait for the exit code; without a process at ``path``, become the program.
+
+    Also if ``python -m pip`` fails there, or ends without an exit code: it changes nothing, so it may run again.
+    """
     # By Python's own handlers an end could come late: see quiet_end in __init__.py.
     for number in (_signal.SIGINT, _signal.SIGTERM):
         _signal.signal(number, _signal.SIG_DFL)
     engine, folder = os.getppid(), os.getcwd()  # noqa: PTH109 (pathlib takes longer to import than the rest)
     connection = _socket.socket(_socket.AF_UNIX)
+    request = ascii([name, arguments, dict(os.environ), folder]).encode() + b"\n"
+    streams = b"".join(number.to_bytes(4, sys.byteorder) for number in (0, 1, 2))  # as socket.send_fds sends them
     try:
         os.chdir(os.path.dirname(path))  # noqa: PTH120
         connection.connect(os.path.basename(path))  # noqa: PTH119
-    except OSError:
-        os.chdir(folder)
-        begin = [] if name == "python" else ["-m", "sandbox.providers", name]
-        os.execv(sys.executable, [sys.executable, *begin, *arguments])  # noqa: S606
-    request = ascii([name, arguments, dict(os.environ), folder]).encode() + b"\n"
-    streams = b"".join(number.to_bytes(4, sys.byteorder) for number in (0, 1, 2))  # as socket.send_fds sends them
-    sent = connection.sendmsg([request], [(_socket.SOL_SOCKET, _socket.SCM_RIGHTS, streams)])
-    connection.sendall(request[sent:])
+        sent = connection.sendmsg([request], [(_socket.SOL_SOCKET, _socket.SCM_RIGHTS, streams)])
+        connection.sendall(request[sent:])
+    except OSError:  # nothing has run: it would need the whole request
+        become(folder, name, arguments)
     while os.getppid() == engine:
         if select.select([connection], [], [], 0.5)[0]:
-            code = connection.recv(1)
+            try:
+                code = connection.recv(1)
+            except ConnectionResetError:  # the other end has not read the request
+                become(folder, name, arguments)
+            if code != b"\0" and arguments[:2] == ("-m", "pip"):
+                become(folder, name, arguments)
             sys.exit(code[0] if code else name == "python")
+
+
+def become(folder: str, name: str, arguments: tuple[str, ...]) -> None:
+    """Become the program, in the folder where it was started."""
+    os.chdir(folder)
+    begin = [] if name == "python" else ["-m", "sandbox.providers", name]
+    os.execv(sys.executable, [sys.executable, *begin, *arguments])  # noqa: S606
 
 
 if __name__ == "__main__":

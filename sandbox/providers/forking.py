@@ -77,7 +77,10 @@ def _become(connection: socket.socket, own: Path) -> NoReturn:
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     request, streams, _, _ = socket.recv_fds(connection, _MAX_REQUEST, _STREAMS)
     while not request.endswith(b"\n"):
-        request += connection.recv(_MAX_REQUEST)
+        part = connection.recv(_MAX_REQUEST)
+        if not part:  # who has connected was killed
+            os._exit(0)
+        request += part
     name, arguments, environ, folder = ast.literal_eval(request.decode())
     for number, stream in enumerate(streams):
         os.dup2(stream, number)

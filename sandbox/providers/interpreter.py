@@ -103,15 +103,13 @@ def _list_packages(arguments: Sequence[str], kept: Path) -> None:
         if known == key:
             sys.stdout.write(printed)
             return
-    ended: SystemExit | None = None
     with contextlib.redirect_stdout(io.StringIO()) as caught:
         try:
             runpy.run_module(arguments[1], run_name="__main__", alter_sys=True)
-        except SystemExit as error:
-            ended = error
+        except SystemExit as ended:
+            if ended.code:  # without the output: `connect.py` runs it again
+                raise
     sys.stdout.write(caught.getvalue())
-    if ended is not None and ended.code:
-        raise ended
     own = kept.with_suffix(f".{os.getpid()}")
     with contextlib.suppress(OSError):
         own.write_text(json.dumps([key, caught.getvalue()]), encoding="utf-8")

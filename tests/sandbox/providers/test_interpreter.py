@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import os
+import socket
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import chdir
 from pathlib import Path
 from types import MappingProxyType
 
@@ -41,9 +44,9 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     write_plugins(layout)
     layout.server.mkdir(parents=True)
     (root / "multiarch.py").write_text("where = 'beside the program'\n")
-    socket = layout.server / forking.PYTHON
+    listening = layout.server / forking.PYTHON
     with subprocess.Popen([sys.executable, "-c", FORKS, str(layout.server)], cwd=CLONE) as forks:
-        wait_for(socket.exists, "the socket", timeout=20)
+        wait_for(listening.exists, "the socket", timeout=20)
         yield root
         forks.kill()
 
@@ -93,6 +96,41 @@ def test_pip_lists_what_it_lists_also_after_an_installation_and_reads_the_packag
     assert listed[0] == listed[1]
     assert '"shop"' not in listed[1][1]
     assert kept[0] == kept[1] != kept[2]
+
+
+@pytest.mark.parametrize("answer", [None, b"", b"\x01"], ids=["unread", "no exit code", "exit code 1"])
+def test_what_pip_does_not_list_in_the_other_process_it_lists_in_its_own(tmp_path: Path, answer: bytes | None) -> None:
+    layout = Layout(tmp_path)
+    write_plugins(layout)
+    layout.server.mkdir(parents=True)
+    arguments = ["-m", "pip", "list", "-v", "--format", "json"]
+
+    def fail() -> None:
+        connection, _ = listener.accept()
+        with connection:
+            if answer is not None:
+                connection.recv(1 << 20)
+                connection.sendall(answer)
+
+    with chdir(layout.server), socket.socket(socket.AF_UNIX) as listener, ThreadPoolExecutor() as threads:
+        listener.bind(forking.PYTHON)
+        listener.listen()
+        failed = threads.submit(fail)
+        listed = run(tmp_path, [layout.programs / interpreter.NAME, *arguments])
+        failed.result(timeout=10)
+    assert listed == run(tmp_path, [sys.executable, *arguments])
+
+
+def test_a_connection_that_ends_before_its_request_leaves_no_process(folder: Path) -> None:
+    def forked() -> int:
+        mark = str(Layout(folder).server)
+        return sum(mark in words for _, words in processes.command_lines())
+
+    wait_for(lambda: forked() == 1, "the programs' end", timeout=5)
+    with chdir(Layout(folder).server), socket.socket(socket.AF_UNIX) as connection:
+        connection.connect(forking.PYTHON)
+        wait_for(lambda: forked() == 2, "the process", timeout=20)
+    wait_for(lambda: forked() == 1, "its end", timeout=5)
 
 
 def test_a_program_ends_with_its_language_host(folder: Path) -> None:
