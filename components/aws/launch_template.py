@@ -101,16 +101,18 @@ def _interfaces(
 ) -> list[ec2.LaunchTemplateNetworkInterfaceArgs]:
     """Return the primary interface, with EFA where card 0 takes it, and one for EFA alone on each other card.
 
-    Those need no IP addresses, and the CNI leaves them alone. EC2 gives no public address to one of several interfaces,
-    and would reject the launch in a subnet that assigns them. Sources: EKS user guide, "EFA and EFA-only interfaces";
-    EC2 user guide, "Maximize network bandwidth on Amazon EC2 instances with multiple network cards".
+    Those need no IP addresses, and the CNI leaves them alone. Their device index is 0, which every card has: a card
+    takes those below its MaximumNetworkInterfaces, and that is 1 on some of p6e-gb200. EC2 gives no public address to
+    one of several interfaces, and would reject the launch in a subnet that assigns them. Sources: EKS user guide, "EFA
+    and EFA-only interfaces"; EC2 user guide, "Maximize network bandwidth on Amazon EC2 instances with multiple network
+    cards", whose examples have this layout of cards and device indexes; aws-parallelcluster, pull request 6930.
     """
     cards = group.instance_types[0].efa_cards or ()
     kinds = {0: "interface"} | {card: "efa-only" if card else "efa" for card in cards}
     return [
         ec2.LaunchTemplateNetworkInterfaceArgs(
             network_card_index=card,
-            device_index=1 if card else 0,
+            device_index=0,
             interface_type=kind,
             associate_public_ip_address="false",
             delete_on_termination="true",

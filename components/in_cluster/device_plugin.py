@@ -14,8 +14,8 @@ class DevicePlugin(ChildInCluster):
     """The release of one plugin.
 
     The tolerations of both charts miss the stack's taints. The affinity of NVIDIA's waits for labels of Node Feature
-    Discovery, and that of the EFA plugin has a list of instance types, which the one of this project replaces. Both
-    images have both architectures. Source: the charts' values.yaml.
+    Discovery, and that of the EFA plugin has a list of instance types, in whose place there is one with the types of
+    the project's table too. Both images have both architectures. Source: the charts' values.yaml.
     """
 
     def __init__(self, owner: Component, cluster: InCluster, plugin: AddOnDaemon) -> None:

@@ -576,16 +576,16 @@ class CacheConfigurationSettings(TypedDict):
     """How long a failed look-up is remembered, so that not every pod waits for it. Default: 30."""
 
 class ChartsSettings(TypedDict):
-    """The Helm charts of others: the autoscalers', the node termination handler's, NVIDIA's device plugin's."""
+    """The Helm charts of others: of the autoscalers, the node termination handler, and the device plugins."""
     registry: NotRequired[str]
     """An OCI registry of your organisation that has copies of the charts. Each is then taken as `REGISTRY/NAME`, in
     the same version. Pulumi loads them in every preview. Default: their publishers' registries.
     """
     imageRegistries: NotRequired[dict[str, str]]
     """Registries of your organisation that have the images of these charts, `HOST` or `HOST/PATH` by the publisher's
-    host: `public.ecr.aws` (Karpenter, the node termination handler), `registry.k8s.io` (the cluster autoscaler),
-    `nvcr.io` (NVIDIA's device plugin). Repositories keep their names below it, as in a pull-through cache of Amazon
-    ECR. Default: the publishers' registries.
+    host: `public.ecr.aws` (Karpenter, the node termination handler, the EFA device plugin), `registry.k8s.io` (the
+    cluster autoscaler), `nvcr.io` (NVIDIA's device plugin). Repositories keep their names below it, as in a
+    pull-through cache of Amazon ECR. Default: the publishers' registries.
     """
 
 class ClusterAutoscalerSettings(TypedDict):

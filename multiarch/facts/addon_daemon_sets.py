@@ -240,9 +240,14 @@ DEVICE_PLUGIN = AddOnDaemon(
 )
 
 
+_EFA_OF_CHART = ("p6e-gb300.36xlarge", "trn2-ac.24xlarge", "trn2u-ac.24xlarge")
+"""The types in the chart's own list (v0.5.30) that the table of instance types lacks; Karpenter may start them."""
+
+
 def list_efa_types() -> list[str]:
-    """List the names of all instance types that have EFA, or may have it."""
-    return [each.name for each in list_instance_types().values() if each.efa_cards != ()]
+    """List the names of all instance types that have EFA, or may have it: those of the table and of the chart."""
+    known = (each.name for each in list_instance_types().values() if each.efa_cards != ())
+    return sorted({*known, *_EFA_OF_CHART})
 
 
 @cache

@@ -62,7 +62,7 @@ NODE_GROUPS = (
           "Write cr-ID with one type and one zone (zones), or arn:aws:resource-groups:REGION:ACCOUNT:group/NAME, "
           "capacity-reservations-only, open or none."),
     error("efa", "`efa` on Amazon Linux 2, or with instance types that have no EFA, or not on the same network cards",
-          "Use AL2023 or Bottlerocket, with types that have the same number of EFA interfaces."),
+          "Use AL2023 or Bottlerocket, with types that have EFA interfaces on the same network cards."),
     warning("efa-zones", "`efa` on a group of several zones: nodes in different zones have no EFA between them",
             "Name one zone in zones (in a program of your own one subnet in subnetIds), or write onePerZone: true."),
     warning("efa-security-group", "`efa` on an existing cluster, whose security groups stay as they are",

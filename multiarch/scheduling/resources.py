@@ -87,6 +87,27 @@ class ResourceAmounts:
             most = min(most, *(here.get(name, 0) // amount for name, amount in wanted.extended))
         return max(most, 0)
 
+    def count_beside(self, each: ResourceAmounts, wanted: ResourceAmounts) -> int:
+        """Return how many times ``each`` can be taken from this before it does not cover ``wanted``.
+
+        At most the number of pod slots; 0 also where ``wanted`` has no room without them.
+        """
+        others = dict(self.extended)
+        rows = [
+            (self.cpu, each.cpu, wanted.cpu),
+            (self.memory, each.memory, wanted.memory),
+            (self.ephemeral_storage, each.ephemeral_storage, wanted.ephemeral_storage),
+            (self.pods, each.pods, wanted.pods),
+        ]
+        if wanted.extended:
+            taken = dict(each.extended)
+            rows += [(others.get(name, 0), taken.get(name, 0), amount) for name, amount in wanted.extended]
+        most = self.pods
+        for here, one, needed in rows:
+            if needed > 0 and here - needed < one * most:
+                most = (here - needed) // one if one > 0 and here >= needed else 0
+        return max(most, 0)
+
     def _with(self, other: ResourceAmounts, sign: int) -> ResourceAmounts:
         extended = self.extended
         if other.extended:

@@ -19,7 +19,7 @@ ImageRegistry = Annotated[
 
 
 class Charts(Section):
-    """The Helm charts of others: the autoscalers', the node termination handler's, NVIDIA's device plugin's."""
+    """The Helm charts of others: of the autoscalers, the node termination handler, and the device plugins."""
 
     registry: Annotated[
         str | None, Field(examples=["oci://111122223333.dkr.ecr.eu-central-1.amazonaws.com/charts"])
@@ -29,7 +29,7 @@ class Charts(Section):
     """
     image_registries: dict[Publisher, ImageRegistry] = {}
     """Registries of your organisation that have the images of these charts, ``HOST`` or ``HOST/PATH`` by the
-    publisher's host: ``public.ecr.aws`` (Karpenter, the node termination handler), ``registry.k8s.io`` (the cluster
-    autoscaler), ``nvcr.io`` (NVIDIA's device plugin). Repositories keep their names below it, as in a pull-through
-    cache of Amazon ECR. Default: the publishers' registries.
+    publisher's host: ``public.ecr.aws`` (Karpenter, the node termination handler, the EFA device plugin),
+    ``registry.k8s.io`` (the cluster autoscaler), ``nvcr.io`` (NVIDIA's device plugin). Repositories keep their names
+    below it, as in a pull-through cache of Amazon ECR. Default: the publishers' registries.
     """

@@ -14,8 +14,8 @@ _ACTION = r"^[a-z0-9-]+:[A-Za-z0-9*?]+$"
 _RESOURCE = r"^(\*|arn:[^:]+:[^:]+:.+)$"
 # https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_policies_elements_condition_operators.html
 _OPERATOR = (
-    r"^(ForAllValues:|ForAnyValue:)?(String(Not)?Equals(IgnoreCase)?|String(Not)?Like|Arn(Not)?(Equals|Like)|Bool|"
-    r"(Numeric|Date)((Not)?Equals|(LessThan|GreaterThan)(Equals)?)|BinaryEquals|(Not)?IpAddress|Null)(IfExists)?$"
+    r"^(ForAllValues:|ForAnyValue:)?((String(Not)?Equals(IgnoreCase)?|String(Not)?Like|Arn(Not)?(Equals|Like)|Bool|"
+    r"(Numeric|Date)((Not)?Equals|(LessThan|GreaterThan)(Equals)?)|BinaryEquals|(Not)?IpAddress)(IfExists)?|Null)$"
 )
 _PATH = r"^/([A-Za-z0-9_+=,.@-]+/)*$"
 IAM_FORMS = {

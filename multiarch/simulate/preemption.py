@@ -16,6 +16,7 @@ from bisect import bisect_right, insort_right
 from collections import Counter, deque
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from itertools import groupby
 
 from multiarch.manifests.disruption_budgets import DisruptionBudget
 from multiarch.manifests.selectors import LabelSelector
@@ -60,8 +61,10 @@ def make_guards(budgets: Iterable[DisruptionBudget], pods: Iterable[Pod]) -> tup
 
 _Ranked = Sequence[tuple[bool, Pod]]
 """Pods in the order in which they may stay, each with whether its eviction violates a budget."""
-_Choice = tuple[tuple[int, int, int, int], int, _Ranked]
-"""What it costs to place a pod on a node (less is better), the node's number, and the pods that have to go."""
+_Choice = tuple[tuple[int, int, int, int], int, _Ranked, int]
+"""What it costs to place a pod on a node (less is better), the node's number, the pods that have to go, and how often
+budgets had come to allow less by then.
+"""
 
 
 def preempt_pods(nodes: Nodes, waiting: Waiting, guards: Sequence[Guard]) -> Preempted | None:
@@ -101,10 +104,18 @@ class _Preemption:
     def __init__(self, nodes: Nodes, guards: Sequence[Guard]) -> None:
         self._nodes = nodes
         self._on = [list(node.all_pods) for node in nodes.all]
-        self._guards = guards
+        budgets = enumerate(each.budget for each in guards)
+        # To kube-scheduler, an empty selector selects no pods.
+        self._selectors = [
+            (number, each.namespace, each.selector)
+            for number, each in budgets
+            if each.selector is not None and each.selector != LabelSelector()
+        ]
         self._guarding: dict[tuple[str, Labels], list[int]] = {}
+        self._guarded: dict[int, tuple[Pod, list[int]]] = {}
         there = Counter(number for pods in self._on for pod in pods for number in self._guards_of(pod))
         self._allowed = {number: max(0, there[number] - each.least) for number, each in enumerate(guards)}
+        self._lowered = 0
         self._sorted: dict[int, list[Pod]] = {}
         self._evicted: list[Pod] = []
         self._selected: dict[int, Counted] = {}
@@ -138,34 +149,42 @@ class _Preemption:
     def _by_room(self, batch: Batch, node: SimNode) -> _Choice:
         """Return the choice on a node where only room matters; as many pods as possible stay."""
         less, room = self._less_important(batch, node)
-        victims = []
-        for violates, pod in self._ranked(less):
-            rest = room - pod.requests
-            if rest.covers(batch.sample.requests):
-                room = rest
-            else:
-                victims.append((violates, pod))
-        return _cost(victims), node.number, victims
+        victims: list[tuple[bool, Pod]] = []
+        # Pods of one workload follow each other: what no longer fits of them is known at once.
+        for requests, alike in groupby(self._ranked(less), key=lambda each: each[1].requests):
+            pods = list(alike)
+            stay = min(room.count_beside(requests, batch.sample.requests), len(pods))
+            room = room.less(requests, stay)
+            victims += pods[stay:]
+        return _cost(victims), node.number, victims, self._lowered
 
-    def _guards_of(self, pod: Pod) -> list[int]:
-        """The numbers of the budgets that select a pod. To kube-scheduler, an empty selector selects none."""
-        key = pod.namespace, pod.labels
-        if key not in self._guarding:
-            budgets = (each.budget for each in self._guards)
-            self._guarding[key] = [
-                number for number, each in enumerate(budgets) if each.selector != LabelSelector() and each.selects(*key)
-            ]
-        return self._guarding[key]
+    def _guards_of(self, pod: Pod) -> Sequence[int]:
+        """Return the numbers of the budgets that select a pod."""
+        # By identity: hashing the labels of each pod takes longer than all else here. The pod is kept, for its id.
+        if (known := self._guarded.get(id(pod))) is None:
+            key = pod.namespace, pod.labels
+            if key not in self._guarding:
+                labels = dict(pod.labels)
+                self._guarding[key] = [
+                    number
+                    for number, namespace, selector in self._selectors
+                    if namespace == pod.namespace and selector.matches(labels)
+                ]
+            known = self._guarded[id(pod)] = pod, self._guarding[key]
+        return known[1]
 
     def _ranked(self, less: Sequence[Pod]) -> _Ranked:
         """The pods whose eviction violates a budget come first, then the most important ones."""
-        gone: Counter[int] = Counter()
-        found = []
+        left = dict(self._allowed)
+        violating: list[tuple[bool, Pod]] = []
+        others: list[tuple[bool, Pod]] = []
         for pod in less:
-            guards = self._guards_of(pod)
-            gone.update(guards)
-            found.append((any(gone[number] > self._allowed[number] for number in guards), pod))
-        return sorted(found, key=lambda each: not each[0])
+            violates = False
+            for number in self._guards_of(pod):
+                left[number] -= 1
+                violates = violates or left[number] < 0
+            (violating if violates else others).append((violates, pod))
+        return [*violating, *others]
 
     def _less_important(self, batch: Batch, node: SimNode) -> tuple[list[Pod], ResourceAmounts]:
         """The less important pods of a node, the most important first, and the room that there is without them."""
@@ -205,7 +224,9 @@ class _Preemption:
         self._on[node.number] = [*(each for each in self._on[node.number] if id(each) not in gone), pod]
         for victim in victims:
             for number in self._guards_of(victim):
-                self._allowed[number] = max(0, self._allowed[number] - 1)
+                if self._allowed[number]:
+                    self._allowed[number] -= 1
+                    self._lowered += 1
             node.free += victim.requests
             self._uncount(victim, node)
         node.free -= pod.requests
@@ -223,7 +244,7 @@ class _Preemption:
         while heap and found is None:
             choice = heapq.heappop(heap)
             node = self._nodes.all[choice[1]]
-            now = self._by_room(batch, node) if self._guards else choice
+            now = self._by_room(batch, node) if choice[3] < self._lowered else choice
             if now[0] > choice[0]:
                 heapq.heappush(heap, now)
             elif self._nodes.why_not(batch, node.node) is None:
@@ -252,7 +273,7 @@ class _Preemption:
                     victims.append((violates, pod))
         for pod in less if victims is None else [pod for _, pod in victims]:
             self._count(pod, node)
-        return None if victims is None else (_cost(victims), node.number, victims)
+        return None if victims is None else (_cost(victims), node.number, victims, self._lowered)
 
     def _count(self, pod: Pod, node: SimNode) -> None:
         if self._nodes.counts(pod):

@@ -54,6 +54,7 @@ NAME_LIMIT = 40
 
 _FILE_NAME = re.compile(r"Pulumi\.(?P<stack>.+)\.yaml")
 _NAME = re.compile(r"[a-z]([-a-z0-9]*[a-z0-9])?")
+_FREE_TEXT = frozenset({"acknowledge", "configurationValues", "labels", "tags"})
 _ARN = re.compile(r"arn:([a-z][a-z-]*):")
 _OWN_NAME = re.compile(rb"^name:\s*[\"']?" + NAMESPACE.encode() + rb"[\"']?\s*(#|$)", re.MULTILINE)
 # With one of these the value itself is already known to be wrong; what the schema says of it is noise.
@@ -324,11 +325,11 @@ def _name_problems(name: str, spec: StackSpec, origin: Origin) -> Iterator[Probl
 
 
 def _partition_problems(region: str | None, origin: Origin) -> Iterator[Problem]:
-    """Yield a problem for each ARN of another partition than the region's: no service takes it."""
+    """Yield a problem for each ARN of another partition than the region's, free text aside: no service takes it."""
     if (partition := find_partition(region or "")) is None:
         return
     for path in origin.places:
-        value = origin.value(path)
+        value = None if _FREE_TEXT & {*path} else origin.value(path)
         if isinstance(value, str) and (found := _ARN.match(value)) and found[1] != partition.name:
             message = f"{value} is of the partition {found[1]}; {region} is in {partition.name}."
             yield origin.problem("arn-partition", path, message)

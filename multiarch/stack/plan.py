@@ -110,7 +110,7 @@ def make_plan(stack: Stack, *, today: date, pinning: bool = False) -> Plan:
         if existing is None:
             check_controllers_have_a_node(spec.addons, taint, groups, report)
         autoscaling = plan_autoscaling(spec.autoscaling, groups, context, report)
-        nodes.check_drivers(groups, autoscaling.karpenter, report, pinning=pinning)
+        nodes.check_drivers(groups, autoscaling.karpenter, report, pinning=pinning, efa=bool(spec.efa_device_plugin))
     _check_stack(stack, groups, network, report)
     if existing:
         report_aws_auth(existing, groups, autoscaling, report)

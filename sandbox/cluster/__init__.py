@@ -1,7 +1,7 @@
 """A cluster of real nodes on this machine: a control plane, and a kubelet with containerd for each architecture.
 
-By hand ``make cluster`` and ``make cluster-down``. In tests the fixture ``ready_nodes`` of ``tests/conftest.py``, in a
-file below ``tests/real_nodes``; elsewhere::
+By hand ``make cluster`` and ``make cluster-down``. In tests the fixture ``ready_nodes`` of
+``tests/real_nodes/conftest.py``; elsewhere::
 
     with cluster.complete() as nodes:
         node = nodes.by_architecture[Architecture.ARM64]

@@ -12,16 +12,20 @@ from functools import cache
 from typing import Any
 
 IF_EXISTS = "IfExists"
-_ELEMENTS = frozenset({"Sid", "Effect", "Action", "Resource", "Condition"})
+_ELEMENTS = frozenset({"Sid", "Effect", "Principal", "Action", "Resource", "Condition"})
 
 
 @dataclass(frozen=True)
 class Call:
-    """One request: ``context`` holds condition keys, such as ``aws:ResourceTag/KEY``."""
+    """One request: ``context`` holds condition keys, such as ``aws:ResourceTag/KEY``.
+
+    ``service`` is the service principal that calls, which only a resource's own policy looks at.
+    """
 
     action: str
     resource: str
     context: Mapping[str, str] = field(default_factory=dict)
+    service: str = ""
 
 
 def allowed(documents: Iterable[Mapping[str, Any]], call: Call) -> bool:
@@ -36,7 +40,8 @@ def _applies(statement: Mapping[str, Any], call: Call) -> bool:
     # Names of condition keys, unlike their values, are the same in upper and lower case; so are actions.
     context = {key.lower(): value for key, value in call.context.items()}
     return (
-        any(matches(pattern.lower(), call.action.lower()) for pattern in _many(statement["Action"]))
+        statement.get("Principal", "*") in ("*", {"Service": call.service})
+        and any(matches(pattern.lower(), call.action.lower()) for pattern in _many(statement["Action"]))
         and any(matches(pattern, call.resource) for pattern in _many(statement["Resource"]))
         and all(
             _met(operator, context.get(key.lower()), _many(wanted))

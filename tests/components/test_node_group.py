@@ -102,7 +102,7 @@ def test_each_network_card_with_efa_gets_one_interface_in_the_nodes_security_gro
     first, *others = found["web"]["networkInterfaces"]
     assert first == {**one, "interfaceType": "interface"}
     assert others == [
-        {"networkCardIndex": card, "deviceIndex": 1, "interfaceType": "efa-only", **shared} for card in range(1, 17)
+        {"networkCardIndex": card, "deviceIndex": 0, "interfaceType": "efa-only", **shared} for card in range(1, 17)
     ]
     assert "vpcSecurityGroupIds" not in found["web"]
 

@@ -170,7 +170,7 @@ def test_scarce_capacity_is_asked_for_as_the_stack_says(there: World) -> None:
     near = found["near"].template["NetworkInterfaces"]
     assert [(each["NetworkCardIndex"], each["DeviceIndex"], each["InterfaceType"]) for each in near] == [
         (0, 0, "efa"),
-        (1, 1, "efa-only"),
+        (1, 0, "efa-only"),
     ]
     told = aws.client("eks").describe_cluster(name=plan.cluster.name)["cluster"]["resourcesVpcConfig"]
     assert {group for each in near for group in each["Groups"]} == {told["clusterSecurityGroupId"]}

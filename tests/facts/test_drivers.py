@@ -1,4 +1,4 @@
-"""G7 needs a driver that EKS images have since a release."""
+"""G7 and EFA need drivers that EKS images have since a release."""
 
 from __future__ import annotations
 
@@ -39,3 +39,25 @@ def test_an_image_that_may_lack_the_driver_is_named_with_the_reason(
 @pytest.mark.parametrize("name", ["g7e.2xlarge", "g6.xlarge", "p6-b200.48xlarge", "m7g.large"])
 def test_other_families_need_no_newer_driver(name: str) -> None:
     assert explain_missing_driver(AmiFamily.AL2023, get_instance_type(name), None) is None
+
+
+@pytest.mark.parametrize(
+    ("family", "name", "release", "lacks"),
+    [
+        (AmiFamily.AL2023, "c7gn.16xlarge", "1.35.0-20260224", True),
+        (AmiFamily.AL2023, "c7gn.16xlarge", "v20260423", True),
+        (AmiFamily.AL2023, "f2.48xlarge", "v20260423", True),  # FPGAs: on the ordinary image
+        (AmiFamily.AL2023, "c7gn.16xlarge", "v20260505", False),
+        (AmiFamily.AL2023, "c7gn.16xlarge", None, False),
+        (AmiFamily.AL2023, "p5.48xlarge", "v20260224", False),
+        (AmiFamily.AL2023, "trn1.32xlarge", "v20260224", False),
+        (AmiFamily.AL2023, "m7g.large", "v20260224", False),
+        (AmiFamily.BOTTLEROCKET, "c7gn.16xlarge", "v1.40.0", False),
+    ],
+)
+def test_the_efa_driver_is_in_images_for_accelerators_and_since_a_release_in_others(
+    family: AmiFamily, name: str, release: str | None, *, lacks: bool
+) -> None:
+    told = explain_missing_driver(family, get_instance_type(name), release, efa=True)
+    assert bool(told) is lacks
+    assert explain_missing_driver(family, get_instance_type(name), release) is None

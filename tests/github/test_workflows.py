@@ -83,6 +83,11 @@ def test_no_workflow_runs_code_of_a_fork_with_credentials(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
+def test_jobs_have_time_limits(name: str) -> None:
+    assert [key for key, job in jobs(name).items() if not {"uses", "timeout-minutes"} & set(job)] == []
+
+
+@pytest.mark.parametrize("name", NAMES)
 def test_credentials_are_removed_at_the_end_of_every_job_that_gets_some(name: str) -> None:
     for job in jobs(name).values():
         if any("configure-aws-credentials" in step.get("uses", "") for step in job.get("steps", [])):

@@ -53,7 +53,8 @@ _RECORDS = st.dictionaries(
 def layers(draw: st.DrawFn) -> bytes:
     """A layer that is whole, damaged in some bytes, cut, or anything at all."""
     if draw(st.integers(0, 10)) == 0:
-        return draw(st.binary(max_size=1500))
+        magic = st.sampled_from([b"", b"\x1f\x8b", b"\x28\xb5\x2f\xfd", b"\x50\x2a\x4d\x18"])
+        return draw(magic) + draw(st.binary(max_size=1500))
     content = archive(
         draw(st.lists(_PARTS, max_size=5)), form=draw(st.sampled_from([tarfile.PAX_FORMAT, tarfile.GNU_FORMAT]))
     )

@@ -252,6 +252,23 @@ def test_a_node_that_is_lost_in_the_middle_is_left_alone(happens: str) -> None:
     assert made.cordoned == []
 
 
+@pytest.mark.parametrize(("pods", "result"), [("stay", Result.NOT_READY), ("are collected", Result.CAME_BACK)])
+def test_the_node_that_pods_move_to_is_lost_in_the_middle(pods: str, result: Result) -> None:
+    made = world()
+    made.ready_after = 1e9
+
+    def lose(here: World) -> None:
+        here.nodes.pop("arm64-1")
+        for name in [name for name, pod in here.pods.items() if pod["spec"].get("nodeName") == "arm64-1"]:
+            if pods != "stay":
+                here.pods.pop(name)
+
+    made.at[8] = lose
+    report = run(made)
+    assert (results(report), report.exit_code, len(made.evicted)) == ([result], 1, 1)
+    assert (made.cordoned, made.holder, made.fewest_ready[API]) == ([], "", 2)
+
+
 def test_a_node_that_somebody_cordons_first_is_left_alone_and_stays_cordoned() -> None:
     made = world()
     made.after = lambda _, name: cordon_all(made) if name == "create" else None

@@ -170,6 +170,7 @@ def test_other_values_are_shown(path: str, text: str) -> None:
         ("kubernetes:core/v1:Service", "delete-running"),
         ("kubernetes:networking.k8s.io/v1:Ingress", "delete-running"),
         ("aws:elb/loadBalancer:LoadBalancer", "delete-running"),
+        ("aws:ec2/internetGateway:InternetGateway", "delete-running"),
         ("aws:ec2/routeTable:RouteTable", "delete-running"),
         ("aws:iam/openIdConnectProvider:OpenIdConnectProvider", "delete-running"),
         ("aws:glue/catalogDatabase:CatalogDatabase", "not-judged"),
@@ -181,7 +182,7 @@ def test_other_values_are_shown(path: str, text: str) -> None:
 def test_a_deletion_is_judged_or_said_not_to_be(type_: str, rule: str | None) -> None:
     found = list(replacements.find_replacements(change(made(type_, "x", {"name": "x"}, None, id_="x"))))
     assert [each.rule.name for each in found] == ([rule] if rule else [])
-    assert all(each.level >= Risk.MEDIUM for each in found)
+    assert all(each.level is (Risk.MEDIUM if rule == "not-judged" else Risk.HIGH) for each in found)
 
 
 @pytest.mark.parametrize(

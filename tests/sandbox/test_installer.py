@@ -93,6 +93,16 @@ def test_a_release_with_another_sum_is_not_used(tmp_path: Path, published: Path,
     assert not (tmp_path / "cache").exists()
 
 
+def test_a_release_without_a_published_sum_is_not_used(tmp_path: Path, published: Path, url: str) -> None:
+    (published / ARCHIVE).write_bytes(archive(pulumi__pulumi="engine"))
+    with pytest.raises(OutsideError, match="answered 404"):
+        install(tmp_path / "cache", url, [])
+    (published / VERSION / f"pulumi-{VERSION[1:]}-checksums.txt").write_text(f"{'0' * 64}  other.tar.gz\n")
+    with pytest.raises(OutsideError, match=f"does not list {ARCHIVE}"):
+        install(tmp_path / "cache", url, [])
+    assert not (tmp_path / "cache").exists()
+
+
 def test_a_host_that_rejects_is_said_at_once(tmp_path: Path) -> None:
     with pytest.raises(OutsideError, match="cannot be reached"):
         install(tmp_path / "cache", "http://127.0.0.1:9", [])

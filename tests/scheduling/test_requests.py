@@ -125,3 +125,22 @@ def test_requests_are_the_most_that_ever_runs_at_one_time(running: list[int], st
         most = max(most, there + amount)
         there += amount if stays else 0
     assert made.cpu == max(most, there + sum(running))
+
+
+def amounts(least: int, pods: int) -> st.SearchStrategy[ResourceAmounts]:
+    """Small amounts, so that boundaries are met; what is left of an over-committed node is negative."""
+    number = st.integers(least, 6)
+    return st.builds(
+        lambda cpu, memory, gpus: ResourceAmounts(cpu, memory, 0, pods, (("nvidia.com/gpu", gpus),) if gpus else ()),
+        number,
+        number,
+        st.integers(0, 3),
+    )
+
+
+@given(here=amounts(-2, 5), each=amounts(0, 1), wanted=amounts(0, 1))
+def test_so_many_stay_beside_another(here: ResourceAmounts, each: ResourceAmounts, wanted: ResourceAmounts) -> None:
+    stays = 0
+    while here.less(each, stays + 1).covers(wanted):
+        stays += 1
+    assert here.count_beside(each, wanted) == stays

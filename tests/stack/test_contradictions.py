@@ -401,6 +401,8 @@ CASES: list[tuple[str, dict[str, Any], str, str, Severity]] = [
     ("driver-too-old", web(instanceTypes=["g7.2xlarge"]), "nodeGroups.web.instanceTypes", "NVIDIA driver 595", ERROR),
     ("driver-too-old", web(instanceTypes=["g6.xlarge", "g7.2xlarge"], ami={"release": "1.35.2-20260715"}),
      "nodeGroups.web.instanceTypes", "stack pin --upgrade", ERROR),
+    ("driver-too-old", web(**EFA, ami={"release": "1.35.0-20260224"}), "nodeGroups.web.instanceTypes",
+     "since release 20260505", ERROR),
     ("no-room-for-pods", web(instanceTypes=["t4g.nano"]), "nodeGroups.web.instanceTypes", "takes 4 pods", ERROR),
     ("no-room-for-pods", web(instanceTypes=["t2.nano"]), "nodeGroups.web.instanceTypes", "aws-node", ERROR),
     ("imds-hop-limit", web(imdsHopLimit=2), "nodeGroups.web.imdsHopLimit", "role of their node", WARNING),

@@ -226,3 +226,9 @@ def test_reviews_compare_the_defaults_of_sections_that_the_file_omits(project: P
     values = spec.with_all_sections().model_dump(by_alias=True)
     assert (spec.rebalance, values["rebalance"]["maxPods"]) == (None, 20)
     assert values["admissionWebhook"]["configuration"]["mode"] == "tolerate"
+
+
+def test_free_text_may_name_what_is_in_another_partition(project: Project) -> None:
+    arn = "arn:aws-cn:iam::111122223333:role/x"
+    free = f"tags: {{plan: '{arn}'}}\n  multiarch-eks:acknowledge: {{open-to-all: '{arn}'}}\n"
+    assert project.load(f"{CONFIG}  multiarch-eks:{free}").spec.tags == {"plan": arn}

@@ -55,9 +55,15 @@ AT_TOP = [
             ('{open-to-all: ""}', ".open-to-all: open-to-all is empty."),
         )
     ),
-    (
-        "addons: {extra: {a: {statements: [{actions: [b:c], resources: ['*'], conditions: {StringEqual: {c: d}}}]}}}",
-        "addons.extra.a.statements[0].conditions.StringEqual: 'StringEqual' is not a valid key. Write a condition oper",
+    *(
+        (
+            (
+                "addons: {extra: {a: {statements: [{actions: [b:c], resources: ['*'], "
+                f"conditions: {{{word}: {{c: d}}}}}}]}}}}}}"
+            ),
+            f"addons.extra.a.statements[0].conditions.{word}: '{word}' is not a valid key. Write a condition operator",
+        )
+        for word in ("StringEqual", "NullIfExists")
     ),
     ("policies: [a]", "policies: policies is unknown here. IAM policies of nodes are iam.nodePolicies, those of"),
     ("network: {zones: two}", "network.zones: zones is the string 'two'; it takes a whole number or a list."),

@@ -97,6 +97,31 @@ def test_a_body_over_the_limit_is_rejected_and_one_at_the_limit_is_not(tmp_path:
     run(work)
 
 
+@pytest.mark.parametrize(
+    ("data", "status"),
+    [
+        (b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", b"400"),
+        (b"POST /mutate HTTP/1.1\r\nHost: x\r\nContent-Length: -5\r\n\r\n", b"400"),
+        (b"POST /mutate HTTP/1.1\r\nHost: x\r\nContent-Length: 9999999999\r\n\r\n", b"413"),
+        (b"POST /mutate HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\nContent-Length: 2\r\n\r\n{}", b"100"),
+    ],
+)
+def test_odd_requests_are_answered(tmp_path: Path, data: bytes, status: bytes) -> None:
+    made = pair()
+    write(tmp_path, made)
+
+    async def work() -> None:
+        async with serving(tmp_path, made) as it:
+            reader, writer = await asyncio.open_connection("localhost", it.server.ports[0], ssl=trusting(made))
+            writer.write(data)
+            async with asyncio.timeout(5):
+                assert (await reader.readline()).split(b" ")[1] == status
+            writer.transport.abort()
+            assert (await it.review())[0] == 200
+
+    run(work)
+
+
 async def _raw(port: int, context: ssl.SSLContext | None, data: bytes) -> bytes:
     reader, writer = await asyncio.open_connection("localhost", port, ssl=context)
     writer.write(data)

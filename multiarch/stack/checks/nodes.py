@@ -15,14 +15,19 @@ from multiarch.schema.addons import Addons
 
 
 def check_drivers(
-    groups: Sequence[NodeGroupPlan], karpenter: KarpenterPlan | None, report: ProblemReport, *, pinning: bool
+    groups: Sequence[NodeGroupPlan], karpenter: KarpenterPlan | None, report: ProblemReport, *, pinning: bool, efa: bool
 ) -> None:
-    """Reject EKS images without a driver for the instance types; with ``pinning``, those that AWS chooses pass."""
+    """Reject EKS images without a driver for the instance types; with ``pinning``, those that AWS chooses pass.
+
+    ``efa``: the stack has the EFA device plugin, so that pods may use the interfaces of Karpenter's nodes.
+    """
     for group in groups:
         ami = group.ami
         if ami.release is None and (pinning or ami.id is not None):
             continue
-        faults = (explain_missing_driver(group.family, each, ami.release) for each in group.instance_types)
+        faults = (
+            explain_missing_driver(group.family, each, ami.release, efa=group.efa) for each in group.instance_types
+        )
         if fault := next(filter(None, faults), None):
             pin = "`multiarch stack pin --upgrade STACK`" if ami.release else "`multiarch stack pin STACK`"
             own = group.kind is NodeGroupKind.SELF_MANAGED
@@ -32,7 +37,8 @@ def check_drivers(
         return
     family, release = AmiFamily(karpenter.node_class.ami_family), karpenter.node_class.ami_alias.partition("@")[2]
     types = (each for pool in karpenter.pools for each in pool.instance_types)
-    if fault := next(filter(None, (explain_missing_driver(family, each, release) for each in types)), None):
+    faults = (explain_missing_driver(family, each, release, efa=efa) for each in types)
+    if fault := next(filter(None, faults), None):
         report("driver-too-old", image.PATH, f"{fault}.")
 
 

@@ -41,6 +41,10 @@ BASES: Mapping[str, Mapping[str, Any]] = {
         "values": {"expanderPriorities": "10:\n  - web\n", "extraArgs": {"scale-down-unneeded-time": "10m"}},
     },
     TEMPLATE: {"imageId": "ami-1", "userData": "YQ=="},
+    "aws:iam/role:Role": {"name": "web", "assumeRolePolicy": '{"Statement": []}', "inlinePolicies": []},
+    "aws:rds/instance:Instance": {"identifier": "db", "skipFinalSnapshot": True, "instanceClass": "db.m7g.large"},
+    "kubernetes:apps/v1:StatefulSet": {"metadata": {"name": "db", "namespace": "shop"}, "spec": {"replicas": 3}},
+    "kubernetes:rbac.authorization.k8s.io/v1:ClusterRole": {"metadata": {"name": "web"}, "rules": []},
 }
 JSON = st.recursive(
     st.sampled_from([None, True, 0, 3, -1, 1.5, "", "x", "1.36", "0", SECRET, UNKNOWN, "10:\n  - '('\n", "v9.9.9"]),
