@@ -166,8 +166,8 @@ exec {shlex.quote(sys.executable)} -S {connect} {stand_ins} {name} "$@"
         layout.programs / interpreter.NAME,
         f"""#!/bin/sh
 # Python for Pulumi's language host, with the SDKs loaded: sandbox/providers/interpreter.py.
-case "$1 $2" in
-*/pulumi-language-python-exec\\ -*|"-m pip") exec {program} -S {connect} {programs} {interpreter.NAME} "$@" ;;
+case "$1 $2 $3" in
+*/pulumi-language-python-exec\\ -*|"-m pip list") exec {program} -S {connect} {programs} {interpreter.NAME} "$@" ;;
 esac
 exec {program} "$@"
 """,

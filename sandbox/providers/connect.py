@@ -16,7 +16,7 @@ import sys
 def main(path: str, name: str, *arguments: str) -> None:
     """Pass the streams on, then wait for the exit code; without a process at ``path``, become the program.
 
-    Also if ``python -m pip`` fails there, or ends without an exit code: it changes nothing, so it may run again.
+    Also if ``python -m pip list`` fails there, or ends without an exit code: it changes nothing, so it may run again.
     """
     # By Python's own handlers an end could come late: see quiet_end in __init__.py.
     for number in (_signal.SIGINT, _signal.SIGTERM):
@@ -38,13 +38,13 @@ def main(path: str, name: str, *arguments: str) -> None:
                 code = connection.recv(1)
             except ConnectionResetError:  # the other end has not read the request
                 become(folder, name, arguments)
-            if code != b"\0" and arguments[:2] == ("-m", "pip"):
+            if code != b"\0" and arguments[:3] == ("-m", "pip", "list"):
                 become(folder, name, arguments)
             sys.exit(code[0] if code else name == "python")
 
 
 def become(folder: str, name: str, arguments: tuple[str, ...]) -> None:
-    """Become the program, in the folder where it was started."""
+    """Run the program in place of this one, in the folder where that was started."""
     os.chdir(folder)
     begin = [] if name == "python" else ["-m", "sandbox.providers", name]
     os.execv(sys.executable, [sys.executable, *begin, *arguments])  # noqa: S606

@@ -91,7 +91,7 @@ def run(arguments: Sequence[str], connection: socket.socket, kept: Path) -> NoRe
 
 
 def _list_packages(arguments: Sequence[str], kept: Path) -> None:
-    """Run ``python -m pip …``, or print what it printed for the same arguments and packages: it reads them all.
+    """Run ``python -m pip list …``, or print what it printed for the same arguments and packages: it reads them all.
 
     Whoever installs or removes a package changes a folder of the module path. The first is the program's own, in which
     pip looks for none, and in which the sandbox writes before each command.
