@@ -336,7 +336,8 @@ class Sandbox:
                 say=self._say,
             )
         if outcome.interrupted:
-            raise StoppedError("Stopped.")
+            ending = verb in {"destroy", "state"}  # else the caller says what is next
+            raise StoppedError("Stopped.", hint="`make down` goes on from here." if ending else "")
         if outcome.returncode and not server.answers(running):
             raise OutsideError(
                 f"The sandbox's AWS server ended during `pulumi {what}` of {stack}.",

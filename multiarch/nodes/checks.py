@@ -238,6 +238,7 @@ def check_efa(
         fault = f"EFA interfaces with {family} are not supported"
     if fault:
         report("efa", path, f"{fault}.")
+        return
     if len(zones or context.zones or context.subnet_ids) != 1:
         report("efa-zones", path, "its nodes may be in several zones, and EFA traffic does not leave a zone.")
     if context.existing:

@@ -62,9 +62,11 @@ NODE_GROUPS = (
           "Write cr-ID with one type and one zone (zones), or arn:aws:resource-groups:REGION:ACCOUNT:group/NAME, "
           "capacity-reservations-only, open or none."),
     error("efa", "`efa` on Amazon Linux 2, or with instance types that have no EFA, or not on the same network cards",
-          "Use AL2023 or Bottlerocket, with types that have EFA interfaces on the same network cards."),
+          "Use instance types such as c7gn.16xlarge, which have EFA on the same network cards, with AL2023 or "
+          "Bottlerocket."),
     warning("efa-zones", "`efa` on a group of several zones: nodes in different zones have no EFA between them",
-            "Name one zone in zones (in a program of your own one subnet in subnetIds), or write onePerZone: true."),
+            "Name one zone in zones (in a program of your own one subnet in subnetIds), or write onePerZone: true. "
+            "Both need the names of the zones in network.zones."),
     warning("efa-security-group", "`efa` on an existing cluster, whose security groups stay as they are",
             "Give each security group of the nodes rules for all traffic from itself and to itself; 0.0.0.0/0 is not "
             "enough. EKS's own has them since 2025. Then acknowledge this."),

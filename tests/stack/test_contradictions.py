@@ -361,7 +361,7 @@ CASES: list[tuple[str, dict[str, Any], str, str, Severity]] = [
       **web(minSize=2, instanceTypes=["g6.xlarge"], amiFamily="Bottlerocket")},
      "gpuDevicePlugin", "run it twice", ERROR),
     ("no-device-plugin", web(**EFA), "nodeGroups.web.efa", "no vpc.amazonaws.com/efa", WARNING),
-    ("device-plugin", {"efaDevicePlugin": True}, "efaDevicePlugin", "no EFA node", ERROR),
+    ("device-plugin", {"efaDevicePlugin": True}, "efaDevicePlugin", "no node has EFA", ERROR),
     ("device-plugin", {**EXISTING_CLUSTER, "efaDevicePlugin": True, **web(**EFA)}, "efaDevicePlugin", "nodes of others",
      ERROR),
     *(("efa", web(**{**EFA, **words}), "nodeGroups.web.efa", says, ERROR) for words, says in (

@@ -22,7 +22,8 @@ from multiarch.stack.checks.reach import can_pull, check_reachable
 class _Wanted:
     """A plugin, and what the file says of it. ``lacking`` are paths of nodes whose pods get no ``resource`` without.
 
-    ``usable``: some nodes may need it. ``clash`` says why it must not run on some, empty without a reason.
+    ``usable``: some nodes may need it; ``idle`` says why none does. ``clash`` says why it must not run on some, empty
+    without a reason.
     """
 
     plugin: AddOnDaemon
@@ -31,6 +32,7 @@ class _Wanted:
     whose: str
     lacking: Sequence[KeyPath]
     usable: bool
+    idle: str
     clash: str = ""
 
 
@@ -42,14 +44,24 @@ def choose_device_plugins(
     gpus = list(_list_gpu_nodes(groups, karpenter))
     lacking = [path for path, family in gpus if not get_family(family).has_device_plugin]
     twice = "nodes of Bottlerocket with GPUs have the plugin already, and would run it twice."
-    interfaces = [(*group.path, "efa") for group in groups if group.efa]
+    interfaces = [(*each.path, "efa") for each in groups if each.efa and each.instance_types[0].efa_cards]
     # Karpenter gives nodes EFA interfaces when a pod requests some; whether one will is not known here.
     pools = any(each.efa_cards for pool in (karpenter.pools if karpenter else ()) for each in pool.instance_types)
     clash = twice if len(lacking) < len(gpus) else ""
-    rows = (
-        _Wanted(DEVICE_PLUGIN, spec.gpu_device_plugin, "nvidia.com/gpu", "GPU", lacking, bool(lacking), clash),
-        _Wanted(get_efa_plugin(), spec.efa_device_plugin, EFA, "EFA", interfaces, bool(interfaces) or pools),
-    )
+    rows = [
+        _Wanted(
+            *(DEVICE_PLUGIN, spec.gpu_device_plugin, "nvidia.com/gpu", "GPU", lacking, bool(lacking)),
+            idle="no node has a GPU and an image without the plugin",
+            clash=clash,
+        )
+    ]
+    if interfaces or spec.efa_device_plugin is not None:  # its list of instance types takes time
+        rows.append(
+            _Wanted(
+                *(get_efa_plugin(), spec.efa_device_plugin, EFA, "EFA", interfaces, bool(interfaces) or pools),
+                idle="no node has EFA",
+            )
+        )
     return tuple(each.plugin for each in rows if _check(each, spec, report, known=autoscaling is not None))
 
 
@@ -64,7 +76,7 @@ def _check(row: _Wanted, spec: StackSpec, report: ProblemReport, *, known: bool)
             report("no-device-plugin", row.lacking[0], message, hint=f"Set {key}: false {hint}.")
         return False
     if known and not row.usable:
-        fault = f"no node needs it: there is no {row.whose} node whose image lacks the plugin."
+        fault = f"no node needs it: {row.idle}."
     elif spec.cluster is not None:
         fault = f"it would also run on the {row.whose} nodes of others in {spec.cluster.existing}, which may have it."
         hint = f"Set {key}: false; the cluster's owner can install it for all of them."
