@@ -28,9 +28,9 @@ class Component:
     """A workload of an add-on that does not tolerate every taint.
 
     ``path`` is where ``configurationValues`` take its tolerations, from the outside in. A list there replaces
-    ``default_tolerations``, so that these have to be repeated in it. ``daemon``: a DaemonSet, of which a node without
-    a pod is no fault of the add-on's health. ``by_hand``: AWS's schema may not have ``path``, so that only a team that
-    looked writes there.
+    ``default_tolerations``, so that these have to be repeated in it. ``daemon``: it is a DaemonSet; the
+    add-on is healthy although nodes have none of its pods. ``by_hand``: AWS's schema may not have ``path``. The plan
+    writes nothing there.
     """
 
     path: tuple[str, ...]
