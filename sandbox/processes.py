@@ -10,7 +10,7 @@ import os
 import signal
 import subprocess
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 _PROC = Path("/proc")
@@ -51,9 +51,9 @@ def own_arguments(folder: Path) -> list[str]:
     return ["--state-dir", str(folder)]
 
 
-def with_arguments(arguments: Sequence[str]) -> list[int]:
-    """List the running processes whose command line ends with ``arguments``."""
-    end = " ".join(arguments)
+def of_folder(folder: Path) -> list[int]:
+    """List the running programs of the sandbox whose output is in ``folder``."""
+    end = " ".join(own_arguments(folder))
     return [pid for pid, words in command_lines() if " ".join(words).endswith(end) and is_running(pid)]
 
 

@@ -16,7 +16,7 @@ from urllib.parse import urlsplit
 from multiarch.errors import OutsideError
 from sandbox.environment import forget_aws
 from sandbox.layout import CLONE, Layout
-from sandbox.processes import interrupt, is_running, own_arguments, stop_session, with_arguments
+from sandbox.processes import interrupt, is_running, of_folder, own_arguments, stop_session
 from sandbox.providers import forking
 from sandbox.state import Server
 
@@ -111,7 +111,7 @@ def _wait(
 
 def strays(folder: Path) -> list[int]:
     """List the running servers whose output is in ``folder``, also those that no state names any more."""
-    return with_arguments(own_arguments(folder))
+    return of_folder(folder)
 
 
 def url_of(folder: Path) -> str | None:

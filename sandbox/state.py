@@ -14,7 +14,7 @@ from typing import Any
 from multiarch.errors import OutsideError
 from multiarch.files import write_atomically
 from sandbox.layout import Layout
-from sandbox.processes import own_arguments, with_arguments
+from sandbox.processes import of_folder
 
 _VERSION = 4
 
@@ -61,7 +61,7 @@ def load(layout: Layout) -> State:
     """
     try:
         content = json.loads(layout.state.read_text(encoding="utf-8"))
-        return _decode(content, with_arguments(own_arguments(layout.server)))
+        return _decode(content, of_folder(layout.server))
     except FileNotFoundError:
         return State()
     except (OSError, ValueError, KeyError, TypeError) as error:

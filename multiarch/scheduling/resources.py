@@ -92,7 +92,6 @@ class ResourceAmounts:
 
         At most the number of pod slots; 0 also where ``wanted`` has no room without them.
         """
-        others = dict(self.extended)
         rows = [
             (self.cpu, each.cpu, wanted.cpu),
             (self.memory, each.memory, wanted.memory),
@@ -100,7 +99,7 @@ class ResourceAmounts:
             (self.pods, each.pods, wanted.pods),
         ]
         if wanted.extended:
-            taken = dict(each.extended)
+            others, taken = dict(self.extended), dict(each.extended)
             rows += [(others.get(name, 0), taken.get(name, 0), amount) for name, amount in wanted.extended]
         most = self.pods
         for here, one, needed in rows:

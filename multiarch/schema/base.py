@@ -1,7 +1,7 @@
 """What all models of the stack file have in common."""
 
+from collections.abc import Callable
 from contextvars import ContextVar
-from functools import partial
 from importlib import import_module
 from typing import Annotated, Any, Literal
 
@@ -48,7 +48,7 @@ class Section(BaseModel):
         if _built_alone.get() is None:
             _build_whole(cls)
         elif _built_alone.get() is not cls:
-            return no_info_plain_validator_function(partial(cls.model_validate, by_alias=True, by_name=False))
+            return _validate_by(lambda: cls)
         return handler(source)
 
     @classmethod
@@ -78,6 +78,11 @@ class Section(BaseModel):
         }
 
 
+def _validate_by(load: Callable[[], type[Section]]) -> CoreSchema:
+    """Return that a section validates a value; it is loaded and built when there is one."""
+    return no_info_plain_validator_function(lambda value: load().model_validate(value, by_alias=True, by_name=False))
+
+
 def _build_whole(model: type[Section]) -> None:
     """Build a model with all sections below it, once."""
     if model not in _whole:
@@ -101,9 +106,7 @@ class LaterSection:
         """Return how a value is validated: by the section."""
         if _built_alone.get() is None:
             return handler.generate_schema(self.load())
-        return no_info_plain_validator_function(
-            lambda value: self.load().model_validate(value, by_alias=True, by_name=False)
-        )
+        return _validate_by(self.load)
 
 
 def get_section_default(model: type[Section]) -> Any:  # noqa: ANN401  (the default of a field, as of pydantic's Field)

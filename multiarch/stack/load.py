@@ -329,7 +329,7 @@ def _partition_problems(region: str | None, origin: Origin) -> Iterator[Problem]
     if (partition := find_partition(region or "")) is None:
         return
     for path in origin.places:
-        value = None if _FREE_TEXT & {*path} else origin.value(path)
+        value = origin.value(path) if _FREE_TEXT.isdisjoint(path) else None
         if isinstance(value, str) and (found := _ARN.match(value)) and found[1] != partition.name:
             message = f"{value} is of the partition {found[1]}; {region} is in {partition.name}."
             yield origin.problem("arn-partition", path, message)

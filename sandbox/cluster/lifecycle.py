@@ -72,7 +72,7 @@ def up(
 
 def status(state: Path) -> Status | None:
     """Return the status of a running cluster, None if it does not run or is not ready."""
-    return _read(state) if processes.with_arguments(processes.own_arguments(state)) else None
+    return _read(state) if processes.of_folder(state) else None
 
 
 def down(state: Path) -> bool:
@@ -83,7 +83,7 @@ def down(state: Path) -> bool:
     """
     named = state / FOLDER
     folder = Path(named.read_text()) if named.is_file() else None
-    for process in processes.with_arguments(processes.own_arguments(state)):
+    for process in processes.of_folder(state):
         processes.interrupt(process, grace=_STOP_SECONDS)
     left = leftovers.remove(folder) if folder else []
     if left:

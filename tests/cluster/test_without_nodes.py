@@ -44,5 +44,5 @@ def test_a_deployment_becomes_available_without_a_node_and_nothing_is_left(tmp_p
         assert lifecycle.up(state, print, nodes=False) == found
     finally:
         assert lifecycle.down(state)
-    assert processes.with_arguments(processes.own_arguments(state)) == []
+    assert processes.of_folder(state) == []
     assert not Path(found.folder).exists()

@@ -45,23 +45,17 @@ def choose_device_plugins(
     lacking = [path for path, family in gpus if not get_family(family).has_device_plugin]
     twice = "nodes of Bottlerocket with GPUs have the plugin already, and would run it twice."
     interfaces = [(*each.path, "efa") for each in groups if each.efa and each.instance_types[0].efa_cards]
-    # Karpenter gives nodes EFA interfaces when a pod requests some; whether one will is not known here.
-    pools = any(each.efa_cards for pool in (karpenter.pools if karpenter else ()) for each in pool.instance_types)
     clash = twice if len(lacking) < len(gpus) else ""
+    no_gpu = "no node has a GPU and an image without the plugin"
     rows = [
-        _Wanted(
-            *(DEVICE_PLUGIN, spec.gpu_device_plugin, "nvidia.com/gpu", "GPU", lacking, bool(lacking)),
-            idle="no node has a GPU and an image without the plugin",
-            clash=clash,
-        )
+        _Wanted(DEVICE_PLUGIN, spec.gpu_device_plugin, "nvidia.com/gpu", "GPU", lacking, bool(lacking), no_gpu, clash)
     ]
-    if interfaces or spec.efa_device_plugin is not None:  # its list of instance types takes time
-        rows.append(
-            _Wanted(
-                *(get_efa_plugin(), spec.efa_device_plugin, EFA, "EFA", interfaces, bool(interfaces) or pools),
-                idle="no node has EFA",
-            )
-        )
+    if interfaces or spec.efa_device_plugin is not None:  # the plugin's list of instance types takes time
+        # Karpenter gives nodes EFA interfaces when a pod requests some; whether one will is not known here.
+        pools = any(each.efa_cards for pool in (karpenter.pools if karpenter else ()) for each in pool.instance_types)
+        usable = bool(interfaces) or pools
+        plugin = get_efa_plugin()
+        rows.append(_Wanted(plugin, spec.efa_device_plugin, EFA, "EFA", interfaces, usable, "no node has EFA"))
     return tuple(each.plugin for each in rows if _check(each, spec, report, known=autoscaling is not None))
 
 
