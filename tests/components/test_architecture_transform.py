@@ -97,13 +97,11 @@ def pod_spec(inputs: Mapping[str, Any]) -> Json:
     return found
 
 
-@pytest.mark.parametrize("change", [TOLERATE, PREFER, REQUIRE])
 @pytest.mark.parametrize(
-    "rules",
+    ("rules", "change"),
     [
-        {},
-        {"tolerations": [{"key": "x", "operator": "Exists", "tolerationSeconds": 3, "effect": "NoExecute"}]},
-        {"affinity": required([expression("disk", "In", "ssd")], [expression("gpu", "Exists")])},
+        ({"tolerations": [{"key": "x", "operator": "Exists", "tolerationSeconds": 3, "effect": "NoExecute"}]}, PREFER),
+        ({"affinity": required([expression("disk", "In", "ssd")], [expression("gpu", "Exists")])}, REQUIRE),
     ],
 )
 def test_a_deployment_reaches_the_engine_as_the_algebra_says(rules: Json, change: SchedulingChange) -> None:

@@ -12,8 +12,7 @@ from multiarch.audit.daemonset_sources import list_planned_daemon_sets
 from multiarch.audit.daemonsets import audit_daemon_sets, list_label_keys
 from multiarch.doctor.reach import list_chart_hosts, list_releases, needs_api
 from tests.components import autoscaled
-from tests.components.declared import world
-from tests.components.test_termination_handler import PUBLIC
+from tests.components.declared import PUBLIC, World
 from tests.stack.words import merged, plan
 
 NAME, EFA = "nvidia-device-plugin", "aws-efa-k8s-device-plugin"
@@ -35,37 +34,28 @@ GPU: dict[str, Any] = {
 }
 
 
-def test_it_is_declared_where_the_file_says_so() -> None:
-    release: Any = world(GPU).inputs(autoscaled.RELEASE, NAME)
+def test_they_are_declared_where_the_file_says_so_and_tolerate_everything(charted: World, small: World) -> None:
+    release: Any = charted.inputs(autoscaled.RELEASE, NAME)
     assert (release["chart"], release["repositoryOpts"]) == (
         NAME,
         {"repo": "https://nvidia.github.io/k8s-device-plugin"},
     )
     assert release["values"]["tolerations"] == [{"operator": "Exists"}]
-    copied: Any = world(merged(GPU, {"charts": {"imageRegistries": {"nvcr.io": "r.example/n"}}}))
-    image = copied.inputs(autoscaled.RELEASE, NAME)["values"]["image"]
-    assert image == {"repository": "r.example/n/nvidia/k8s-device-plugin"}
+    efa: Any = charted.inputs(autoscaled.RELEASE, EFA)
+    assert (efa["chart"], efa["repositoryOpts"]) == (EFA, {"repo": "https://aws.github.io/eks-charts"})
+    # From a registry that every region reaches.
+    assert efa["values"]["image"] == {"repository": f"public.ecr.aws/eks/{EFA}"}
+    types = efa["values"]["supportedInstanceLabels"]["values"]
+    # The chart alone has the one, the table of instance types alone the other.
+    assert {"c7gn.16xlarge", "p6e-gb300.36xlarge", "r9g.48xlarge"} < set(types)
+    assert "m7g.large" not in types
+    assert not {NAME, EFA} & {each.name for each in small.all(autoscaled.RELEASE)}
     for without in (False, None):
-        made = world(merged(GPU, {"gpuDevicePlugin": without}))
-        assert NAME not in {each.name for each in made.all(autoscaled.RELEASE)}
+        assert NAME not in {each.name for each in plan(merged(GPU, {"gpuDevicePlugin": without})).device_plugins}
     hosts = ("aws.github.io", "nvidia.github.io", "public.ecr.aws")
     assert list_chart_hosts(plan({**GPU, "autoscaling": {}})) == hosts
     assert {NAME, EFA} <= list_releases(plan(GPU))
     assert needs_api(plan({**GPU, "autoscaling": {}, "storageClass": False}))
-
-
-def test_the_efa_plugin_runs_on_all_types_that_have_efa_from_a_registry_that_every_region_reaches() -> None:
-    release: Any = world(GPU).inputs(autoscaled.RELEASE, EFA)
-    assert (release["chart"], release["repositoryOpts"]) == (EFA, {"repo": "https://aws.github.io/eks-charts"})
-    values = release["values"]
-    assert values["image"] == {"repository": f"public.ecr.aws/eks/{EFA}"}
-    types = values["supportedInstanceLabels"]["values"]
-    # The chart alone has the one, the table of instance types alone the other.
-    assert {"c7gn.16xlarge", "p6e-gb300.36xlarge", "r9g.48xlarge"} < set(types)
-    assert "m7g.large" not in types
-    copied: Any = world(merged(GPU, {"charts": {"imageRegistries": {"public.ecr.aws": "r.example/p"}}}))
-    image = copied.inputs(autoscaled.RELEASE, EFA)["values"]["image"]
-    assert image == {"repository": f"r.example/p/eks/{EFA}"}
 
 
 def test_karpenters_nodes_have_the_efa_plugin_by_their_instance_type() -> None:

@@ -7,7 +7,6 @@ import base64
 import json
 from collections.abc import Callable, Mapping
 from contextvars import copy_context
-from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -25,10 +24,9 @@ from components.rendering.recording import Recorded, Recorder
 from multiarch.errors import OutsideError
 from multiarch.facts.taints import parse_taint
 from tests.components import autoscaled
-from tests.components.test_termination_handler import OWN, PUBLIC
-from tests.kubernetes.api_server import Request, serving
+from tests.components.declared import World
+from tests.kubernetes.api_server import serving
 from tests.kubernetes.certificates import Authority, authority
-from tests.stack.test_webhook import webhook
 
 VALUES = {"replicas": 2, "settings": {"clusterName": "shop-dev"}, "tolerations": [{"operator": "Exists"}]}
 STORAGE_CLASS = {
@@ -132,25 +130,30 @@ def test_a_controller_tolerates_each_taint_once() -> None:
     ]
 
 
-def test_charts_of_others_come_from_the_organisations_registry_in_the_same_version() -> None:
-    both = autoscaled.autoscaling(cluster_autoscaler=True, karpenter=True)
-    change = {**PUBLIC, **OWN, **webhook()}
-    usual = autoscaled.world(both, change).all(autoscaled.RELEASE)
-    copied = autoscaled.world(both, {**change, "charts": {"registry": "oci://r.example:5000/c"}}).all(
-        autoscaled.RELEASE
+def test_charts_and_images_of_others_come_from_the_organisations_registries_in_the_same_version(
+    charted: World, copied: World
+) -> None:
+    before, after = (
+        {each.name: dict(each.inputs) for each in found.all(autoscaled.RELEASE)} for found in (charted, copied)
     )
-    names = {"aws-node-termination-handler", "cluster-autoscaler", "karpenter", "karpenter-crd"}
-    assert {each.name: each.inputs["chart"] for each in copied} == {
-        "multiarch-webhook": "charts/multiarch-webhook",
-        **{name: f"oci://r.example:5000/c/{name}" for name in names},
+    assert {name: release["chart"] for name, release in after.items()} == {
+        name: release["chart"] if name == "multiarch-webhook" else f"oci://r.example:5000/c/{name}"
+        for name, release in before.items()
     }
-    assert [each.name for each in copied if "repositoryOpts" in each.inputs] == []
-    places = ("chart", "repositoryOpts")
-    rest = [
-        {each.name: {key: value for key, value in each.inputs.items() if key not in places} for each in releases}
-        for releases in (usual, copied)
-    ]
-    assert rest[0] == rest[1]
+    assert len(after) == 7
+    assert [name for name, release in after.items() if "repositoryOpts" in release] == []
+    images = {
+        "aws-efa-k8s-device-plugin": "r.example/p/eks/aws-efa-k8s-device-plugin",
+        "aws-node-termination-handler": "r.example/p/aws-ec2/aws-node-termination-handler",
+        "cluster-autoscaler": "r.example/k/autoscaling/cluster-autoscaler",
+        "nvidia-device-plugin": "r.example/n/nvidia/k8s-device-plugin",
+    }
+    values: dict[str, Any] = {name: release["values"] for name, release in after.items()}
+    assert {name: values[name]["image"]["repository"] for name in images} == images
+    assert values["karpenter"]["controller"]["image"]["repository"].startswith("r.example/p/karpenter/")
+    assert {name: release["version"] for name, release in after.items()} == {
+        name: release["version"] for name, release in before.items()
+    }
 
 
 def release_and_pool() -> None:
@@ -194,29 +197,17 @@ def hook(server: str, trusted: Authority) -> pulumi.ResourceHookArgs:
     return pulumi.ResourceHookArgs("urn", "", "cluster", "pulumi:providers:kubernetes", new_inputs=inputs)
 
 
-@pytest.mark.parametrize("last", [200, 401, 403])
-def test_a_new_api_server_is_waited_for(last: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(kubernetes_api, "_PAUSE", 0.05)
-    own, asked = authority(tmp_path), count(1)
-
-    def answer(_: Request) -> tuple[int, bytes, dict[str, str]]:
-        return (503 if next(asked) < 3 else last), b"", {}
-
-    with serving(answer, pair=own.issue("api", tmp_path)) as server:
-        asyncio.run(kubernetes_api.wait_for_api(hook(server.url, own)))
-    assert [request.path for request in server.requests] == ["/readyz"] * 3
-
-
-def test_an_api_server_that_does_not_answer_or_is_another_ends_the_wait(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(kubernetes_api, "_PAUSE", 0.05)
-    monkeypatch.setattr(kubernetes_api, "_ANSWERS_WITHIN", 0.2)
+def test_a_new_api_server_is_waited_for_until_the_time_ends(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An API server that rejects the request, 401 or 403, answers; one with another certificate does not."""
+    monkeypatch.setattr(kubernetes_api, "_PAUSE", 0.01)
     own, other = authority(tmp_path), authority(tmp_path, "other")
-    with (
-        serving(lambda _: (200, b"ok", {}), pair=other.issue("api", tmp_path)) as server,
-        pytest.raises(OutsideError, match="CERTIFICATE_VERIFY_FAILED"),
-    ):
-        asyncio.run(kubernetes_api.wait_for_api(hook(server.url, own)))
-    with pytest.raises(OutsideError, match=r"did not answer within 0.2 s: .*refused.*networks that reach the VPC"):
+    answers = iter([503, 503, 200, 503, 401, 403])
+    with serving(lambda _: (next(answers), b"", {}), pair=own.issue("api", tmp_path)) as server:
+        for requests in (3, 5, 6):
+            asyncio.run(kubernetes_api.wait_for_api(hook(server.url, own)))
+            assert [request.path for request in server.requests] == ["/readyz"] * requests
+        monkeypatch.setattr(kubernetes_api, "_ANSWERS_WITHIN", 0.05)
+        with pytest.raises(OutsideError, match="CERTIFICATE_VERIFY_FAILED"):
+            asyncio.run(kubernetes_api.wait_for_api(hook(server.url, other)))
+    with pytest.raises(OutsideError, match=r"did not answer within 0.05 s: .*refused.*networks that reach the VPC"):
         asyncio.run(kubernetes_api.wait_for_api(hook(server.url, own)))

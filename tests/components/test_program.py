@@ -152,12 +152,3 @@ def test_a_day_that_is_none_is_said_without_a_traceback(monkeypatch: pytest.Monk
     monkeypatch.setenv("SOURCE_DATE_EPOCH", epoch)
     with pytest.raises(pulumi.RunError, match=r"Invalid SOURCE_DATE_EPOCH '.*Set it to seconds"):
         run(WORDS)
-
-
-def test_the_program_is_short() -> None:
-    code = [
-        line
-        for line in PROGRAM.read_text().splitlines()
-        if line.strip() and not line.strip().startswith(("import", "from"))
-    ]
-    assert len(code) <= 30
