@@ -18,7 +18,8 @@ from pulumi.runtime.settings import Settings
 from pulumi.runtime.stack import run_in_stack
 
 from components import kubernetes_api
-from components.kubernetes_api import Chart
+from components.component import Component, Naming
+from components.kubernetes_api import Chart, ChildInCluster, InCluster
 from components.rendering.marked_values import Where
 from components.rendering.recording import Recorded, Recorder
 from multiarch.errors import OutsideError
@@ -35,6 +36,7 @@ STORAGE_CLASS = {
     "metadata": {"name": "gp3"},
     "provisioner": "ebs.csi.aws.com",
 }
+NODE_POOL = {"apiVersion": "karpenter.sh/v1", "kind": "NodePool", "metadata": {"name": "a"}, "spec": {"weight": 9}}
 
 
 class Engine(Recorder):
@@ -52,73 +54,76 @@ class Engine(Recorder):
             response.object.update(self._status)
         return response
 
-    def run(self, declare: Callable[[], object], *, preview: bool) -> None:
-        """Run a program."""
+    def run(self, declare: Callable[[ChildInCluster], object], *, preview: bool) -> list[Recorded]:
+        """What a program declares in the cluster."""
 
         def program() -> None:
-            declare()
+            platform = Component("platform", Naming("shop-dev", ()))
+            provider = kubernetes.Provider("cluster", kubeconfig="{}")
+            declare(ChildInCluster("owner", platform, InCluster("shop-dev", provider, ())))
 
         def inside() -> None:
             Settings(project="multiarch-eks", stack="shop-dev", monitor=self, dry_run=preview)
             asyncio.run(run_in_stack(program))
 
         copy_context().run(inside)
+        return self.declared()
 
-    def names(self) -> list[str]:
-        """What was declared beside the stack."""
-        return [resource.name for resource in self.recorded() if resource.custom]
-
-
-def declared_by(declare: Callable[[], object]) -> Recorded:
-    """What one program declares beside the stack."""
-    engine = Engine({})
-    engine.run(declare, preview=True)
-    (found,) = [resource for resource in engine.recorded() if resource.custom]
-    return found
+    def declared(self) -> list[Recorded]:
+        return [each for each in self.recorded() if each.type.startswith("kubernetes:")]
 
 
-def test_a_release_is_what_the_sdks_class_declares() -> None:
-    def ours() -> object:
-        chart = Chart("karpenter", "1.14.1", repository="https://charts.example.com", skip_crds=True)
-        return kubernetes_api.declare_release("karpenter", chart, VALUES, pulumi.ResourceOptions())
-
-    def theirs() -> object:
-        return kubernetes.helm.v3.Release(
-            "karpenter",
-            chart="karpenter",
-            version="1.14.1",
-            name="karpenter",
-            namespace="kube-system",
-            repository_opts=kubernetes.helm.v3.RepositoryOptsArgs(repo="https://charts.example.com"),
-            skip_crds=True,
-            values=VALUES,
-            max_history=10,
-            timeout=600,
-        )
-
-    assert declared_by(ours) == declared_by(theirs)
+def release(owner: ChildInCluster) -> object:
+    chart = Chart("karpenter", "1.14.1", repository="https://charts.example.com", skip_crds=True)
+    return owner.declare_release("karpenter", chart, VALUES)
 
 
-def test_an_object_is_what_the_sdks_class_declares() -> None:
-    def ours() -> object:
-        return kubernetes_api.declare_object("gp3", STORAGE_CLASS, pulumi.ResourceOptions())
+def sdks_release(owner: ChildInCluster) -> object:
+    return kubernetes.helm.v3.Release(
+        "karpenter",
+        chart="karpenter",
+        version="1.14.1",
+        name="karpenter",
+        namespace="kube-system",
+        repository_opts=kubernetes.helm.v3.RepositoryOptsArgs(repo="https://charts.example.com"),
+        skip_crds=True,
+        values=VALUES,
+        max_history=10,
+        timeout=600,
+        opts=owner.place(),
+    )
 
-    def theirs() -> object:
-        return kubernetes.storage.v1.StorageClass("gp3", metadata={"name": "gp3"}, provisioner="ebs.csi.aws.com")
 
-    assert declared_by(theirs) == declared_by(ours)
+def sdks_object(owner: ChildInCluster) -> object:
+    metadata = {"name": "gp3"}
+    return kubernetes.storage.v1.StorageClass(
+        "gp3", metadata=metadata, provisioner="ebs.csi.aws.com", opts=owner.place()
+    )
 
 
-def test_a_custom_object_is_what_the_sdks_class_declares() -> None:
-    pool = {"apiVersion": "karpenter.sh/v1", "kind": "NodePool", "metadata": {"name": "a"}, "spec": {"weight": 9}}
+def sdks_custom_object(owner: ChildInCluster) -> object:
+    return kubernetes.apiextensions.CustomResource(
+        "a",
+        api_version="karpenter.sh/v1",
+        kind="NodePool",
+        metadata={"name": "a"},
+        spec={"weight": 9},
+        opts=owner.place(),
+    )
 
-    def theirs() -> object:
-        return kubernetes.apiextensions.CustomResource(
-            "a", api_version="karpenter.sh/v1", kind="NodePool", metadata={"name": "a"}, spec={"weight": 9}
-        )
 
-    ours = declared_by(lambda: kubernetes_api.declare_object("a", pool, pulumi.ResourceOptions()))
-    assert ours == declared_by(theirs)
+@pytest.mark.parametrize(
+    ("ours", "theirs"),
+    [
+        (release, sdks_release),
+        (lambda owner: owner.declare_object("gp3", STORAGE_CLASS), sdks_object),
+        (lambda owner: owner.declare_object("a", NODE_POOL), sdks_custom_object),
+    ],
+)
+def test_what_is_declared_is_what_the_sdks_class_declares(
+    ours: Callable[[ChildInCluster], object], theirs: Callable[[ChildInCluster], object]
+) -> None:
+    assert Engine({}).run(ours, preview=True) == Engine({}).run(theirs, preview=True) != []
 
 
 def test_a_controller_tolerates_each_taint_once() -> None:
@@ -156,10 +161,9 @@ def test_charts_and_images_of_others_come_from_the_organisations_registries_in_t
     }
 
 
-def release_and_pool() -> None:
+def release_and_pool(owner: ChildInCluster) -> None:
     """A release, and an object that needs what it installs."""
-    release = kubernetes_api.declare_release("karpenter", Chart("karpenter", "1.14.1"), {}, pulumi.ResourceOptions())
-    kubernetes_api.declare_object("gp3", STORAGE_CLASS, pulumi.ResourceOptions(depends_on=[release]))
+    owner.declare_object("gp3", STORAGE_CLASS, [owner.declare_release("karpenter", Chart("karpenter", "1.14.1"), {})])
 
 
 STATUS = {"status": "pending-upgrade", "name": "karpenter", "namespace": "kube-system", "revision": 3}
@@ -173,18 +177,16 @@ def test_an_update_ends_at_a_release_that_is_not_deployed_and_a_preview_warns(
     update, preview = Engine(status), Engine(status)
     with pytest.raises(pulumi.RunError, match=said):
         update.run(release_and_pool, preview=False)
-    assert update.names() == ["karpenter"]  # without what needs it
-    preview.run(release_and_pool, preview=True)
-    assert sorted(preview.names()) == ["gp3", "karpenter"]
+    assert [each.name for each in update.declared()] == ["karpenter"]  # without what needs it
+    assert sorted(each.name for each in preview.run(release_and_pool, preview=True)) == ["gp3", "karpenter"]
     assert "helm rollback karpenter 3 --namespace kube-system --wait" in capfd.readouterr().err
 
 
 @pytest.mark.parametrize("preview", [True, False])
 def test_what_depends_on_a_deployed_release_comes_after_it(preview: bool) -> None:  # noqa: FBT001 (a parameter)
     engine = Engine({**STATUS, "status": "deployed"})
-    engine.run(release_and_pool, preview=preview)
-    release, pool = (each for each in sorted(engine.recorded(), key=lambda each: each.type) if each.custom)
-    assert pool.dependencies == (release.urn,)
+    first, pool = sorted(engine.run(release_and_pool, preview=preview), key=lambda each: each.type)
+    assert pool.dependencies == (first.urn,)
 
 
 def hook(server: str, trusted: Authority) -> pulumi.ResourceHookArgs:
