@@ -79,7 +79,6 @@ def test_its_values_are_those_of_the_stack_file_with_the_stack_s_taint(without_e
 def test_its_role_reads_the_listed_repositories_and_is_for_its_service_account(installing: World) -> None:
     role = installing.inputs(declared.ROLE, NAME)
     (trust,) = json.loads(role["assumeRolePolicy"])["Statement"]
-    assert trust["Principal"] == {"Service": "pods.eks.amazonaws.com"}
     assert trust["Condition"]["StringEquals"]["aws:RequestTag/kubernetes-namespace"] == NAME
     assert trust["Condition"]["StringEquals"]["aws:RequestTag/kubernetes-service-account"] == NAME
     association = installing.inputs(autoscaled.ASSOCIATION, NAME)

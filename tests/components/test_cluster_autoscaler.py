@@ -81,10 +81,6 @@ def test_its_pods_run_on_arm64_nodes_too_and_have_no_rights(with_cluster_autosca
 
 
 def test_the_role_is_for_its_service_account_and_changes_tagged_groups_alone(with_cluster_autoscaler: World) -> None:
-    role = with_cluster_autoscaler.inputs(declared.ROLE, NAME)
-    trust = json.loads(role["assumeRolePolicy"])["Statement"][0]
-    assert trust["Principal"] == {"Service": "pods.eks.amazonaws.com"}
-    assert trust["Condition"]["StringEquals"]["aws:RequestTag/kubernetes-service-account"] == NAME
     association = with_cluster_autoscaler.inputs(autoscaled.ASSOCIATION, NAME)
     assert (association["namespace"], association["serviceAccount"]) == ("kube-system", NAME)
     assert association["roleArn"].endswith("<Role:cluster-autoscaler>")
@@ -113,11 +109,6 @@ def test_auto_scaling_groups_are_tagged_and_instances_are_not(with_cluster_autos
     for key, value in (*autoscaled.FOUND_BY, autoscaled.ARM64_TAINT_TAG):
         assert own[key] == {"key": key, "value": value, "propagateAtLaunch": False}
     assert own["kubernetes.io/cluster/shop-dev"]["propagateAtLaunch"] is True
-
-
-def test_without_an_autoscaler_nothing_of_one_is_declared(small: World) -> None:
-    types = {resource.type for resource in small.resources}
-    assert not types & {autoscaled.RELEASE, autoscaled.GROUP_TAG, autoscaled.ASSOCIATION, autoscaled.QUEUE}
 
 
 def test_it_comes_after_nodes_coredns_its_rights_and_the_groups_tags_and_goes_before_them(

@@ -36,7 +36,6 @@ STORAGE_CLASS = {
     "metadata": {"name": "gp3"},
     "provisioner": "ebs.csi.aws.com",
 }
-NODE_POOL = {"apiVersion": "karpenter.sh/v1", "kind": "NodePool", "metadata": {"name": "a"}, "spec": {"weight": 9}}
 
 
 class Engine(Recorder):
@@ -95,20 +94,8 @@ def sdks_release(owner: ChildInCluster) -> object:
 
 
 def sdks_object(owner: ChildInCluster) -> object:
-    metadata = {"name": "gp3"}
     return kubernetes.storage.v1.StorageClass(
-        "gp3", metadata=metadata, provisioner="ebs.csi.aws.com", opts=owner.place()
-    )
-
-
-def sdks_custom_object(owner: ChildInCluster) -> object:
-    return kubernetes.apiextensions.CustomResource(
-        "a",
-        api_version="karpenter.sh/v1",
-        kind="NodePool",
-        metadata={"name": "a"},
-        spec={"weight": 9},
-        opts=owner.place(),
+        "gp3", metadata={"name": "gp3"}, provisioner="ebs.csi.aws.com", opts=owner.place()
     )
 
 
@@ -117,7 +104,6 @@ def sdks_custom_object(owner: ChildInCluster) -> object:
     [
         (release, sdks_release),
         (lambda owner: owner.declare_object("gp3", STORAGE_CLASS), sdks_object),
-        (lambda owner: owner.declare_object("a", NODE_POOL), sdks_custom_object),
     ],
 )
 def test_what_is_declared_is_what_the_sdks_class_declares(
