@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import pytest
 
+from components.rendering import RenderedStack, render
 from tests.components import autoscaled, declared
 from tests.stack.test_rebalance import rebalance
 from tests.stack.test_webhook import webhook
-from tests.stack.words import AUTO_MODE, merged
+from tests.stack.words import AUTO_MODE, merged, plan
 
 
 @pytest.fixture(scope="session")
@@ -16,8 +17,14 @@ def small() -> declared.World:
 
 
 @pytest.fixture(scope="session")
-def full() -> declared.World:
-    return declared.world(declared.FULL)
+def rendered(tmp_path_factory: pytest.TempPathFactory) -> RenderedStack:
+    """A rendering to look at and to copy: a change of its files would reach other tests."""
+    return render(plan(declared.FULL), tmp_path_factory.mktemp("rendered"))
+
+
+@pytest.fixture(scope="session")
+def full(rendered: RenderedStack) -> declared.World:
+    return declared.World(rendered.resources, dict(rendered.outputs), plan(declared.FULL))
 
 
 @pytest.fixture(scope="session")
