@@ -247,20 +247,15 @@ def _go_environment(goarch: str = "") -> dict[str, str]:
 
 def _go(command: Sequence[str], tool: Tool, log: Path) -> None:
     """Run ``go`` in a process group of its own, so that stopping it stops the compilers it started."""
-    stops = {signal.SIGINT, signal.SIGTERM}
-    process: subprocess.Popen[bytes] | None = None
     with log.open("wb") as output:
-        signal.pthread_sigmask(signal.SIG_BLOCK, stops)  # a stop while it starts would leave it running
+        process = subprocess.Popen(
+            command, cwd=TOOLS / tool.module_folder, env=_go_environment(tool.goarch), stdin=subprocess.DEVNULL,
+            stdout=output, stderr=subprocess.STDOUT, start_new_session=True,
+        )  # fmt: skip
         try:
-            process = subprocess.Popen(
-                command, cwd=TOOLS / tool.module_folder, env=_go_environment(tool.goarch), stdin=subprocess.DEVNULL,
-                stdout=output, stderr=subprocess.STDOUT, start_new_session=True,
-            )  # fmt: skip
-            signal.pthread_sigmask(signal.SIG_UNBLOCK, stops)
             process.wait()
         finally:
-            signal.pthread_sigmask(signal.SIG_UNBLOCK, stops)
-            if process is not None and process.poll() is None:
+            if process.poll() is None:
                 os.killpg(process.pid, signal.SIGKILL)
                 process.wait()
     if process.returncode:
