@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from sandbox.cluster.kube import Object
-from tests.cluster.scenario_pods import about_pods, expression, preferred, required, spread
-from tests.scheduling.manifests import ARM64_TOLERATION, ZONES
+from tests.cluster.scenario_pods import about_pods, preferred, required, spread
+from tests.scheduling.manifests import ARM64_TOLERATION, ZONES, expression
 
 ARCHITECTURE, ZONE, HOST = "kubernetes.io/arch", "topology.kubernetes.io/zone", "kubernetes.io/hostname"
 CAPACITY = "eks.amazonaws.com/capacityType"

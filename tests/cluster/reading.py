@@ -44,6 +44,15 @@ def cluster_role(name: str, rules: Sequence[Mapping[str, Any]]) -> list[Object]:
     ]
 
 
+def may(kube: Kube, account: str, space: str, request: Mapping[str, str]) -> bool:
+    """Return whether RBAC allows a ServiceAccount a request: the ``resourceAttributes`` of a SubjectAccessReview."""
+    groups = ["system:serviceaccounts", f"system:serviceaccounts:{space}", "system:authenticated"]
+    spec = {"user": f"system:serviceaccount:{space}:{account}", "groups": groups, "resourceAttributes": dict(request)}
+    review = {"apiVersion": "authorization.k8s.io/v1", "kind": "SubjectAccessReview", "spec": spec}
+    path = "/apis/authorization.k8s.io/v1/subjectaccessreviews"
+    return bool(kube.request("POST", path, body=review)["status"]["allowed"])
+
+
 def token_of(kube: Kube, name: str, space: str) -> str:
     """Return a token of a ServiceAccount."""
     path = f"{kube.path('v1', 'ServiceAccount', space, name)}/token"

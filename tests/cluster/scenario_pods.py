@@ -13,6 +13,8 @@ from typing import Any
 from sandbox.cluster.kube import Object
 from tests.cluster.aws import ZONES
 from tests.cluster.objects import ARM64_TOLERATION, pod
+from tests.scheduling.manifests import expression
+from tests.scheduling.manifests import required as affinity
 
 ARCHITECTURE, CAPACITY, ZONE = "kubernetes.io/arch", "karpenter.sh/capacity-type", "topology.kubernetes.io/zone"
 HOST = "kubernetes.io/hostname"
@@ -61,17 +63,9 @@ class Trait:
     ample: bool = False
 
 
-def expression(key: str, operator: str, *values: str) -> Object:
-    """A node selector requirement, without ``values`` where it has none."""
-    return {"key": key, "operator": operator} | ({"values": list(values)} if values else {})
-
-
 def required(*terms: Sequence[Object]) -> Spec:
     """Required node affinity: one of the terms."""
-    written = [{"matchExpressions": list(term)} for term in terms]
-    return {
-        "affinity": {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": written}}}
-    }
+    return {"affinity": affinity(*terms)}
 
 
 def preferred(*preferences: tuple[int, Object]) -> Spec:

@@ -11,8 +11,9 @@ import pytest
 from sandbox.cluster.kube import Object
 from tests.cluster import agreement
 from tests.cluster.rig import Rig
-from tests.cluster.scenario_pods import TOLERANT, TRAITS, Ask, expression, required, spread
+from tests.cluster.scenario_pods import TOLERANT, TRAITS, Ask, required, spread
 from tests.cluster.scenarios import ARM64_UNWANTED, LIMIT_4_CPUS, XLARGE, Pools, Scenario, scenarios
+from tests.scheduling.manifests import expression
 
 SCENARIOS = scenarios()
 ATTEMPTS = 3

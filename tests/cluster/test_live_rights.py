@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 import yaml
 
-from multiarch.facts.labels import EKS_NODE_GROUP
 from sandbox.cluster.control_plane import ControlPlane, write_kubeconfig
-from sandbox.cluster.kube import Kube, Object
+from sandbox.cluster.kube import Kube
 from sandbox.cluster.programs import wait_for
 from tests.cli.running import Ran, runner
+from tests.cluster.kubelets import group_node
 from tests.cluster.reading import account_token, cluster_role
 from tests.cluster.temporary import applied
 from tests.quotations import ROOT, blocks
@@ -30,23 +30,10 @@ def documented_rules(page: str) -> list[Any]:
     return rules
 
 
-def node() -> Object:
-    labels = {
-        "kubernetes.io/arch": "amd64",
-        "kubernetes.io/os": "linux",
-        "node.kubernetes.io/instance-type": "m7i.large",
-        "topology.kubernetes.io/zone": "eu-west-1a",
-        "eks.amazonaws.com/capacityType": "ON_DEMAND",
-        EKS_NODE_GROUP: f"{GROUP}-14f859c",
-    }
-    return {"apiVersion": "v1", "kind": "Node", "metadata": {"name": NAME, "labels": labels}}
-
-
 @pytest.fixture(autouse=True)
 def _node(control_plane: ControlPlane) -> Iterator[None]:
-    control_plane.kube.apply(node())
-    yield
-    control_plane.kube.delete(node())
+    with applied(control_plane.kube, [group_node(NAME, GROUP, "m7i.large", "amd64")]):
+        yield
 
 
 def cost(ran: Ran) -> None:

@@ -23,9 +23,10 @@ from tests.cluster.rebalancing import (
     started,
     template,
 )
-from tests.cluster.scenario_pods import expression, preferred
+from tests.cluster.scenario_pods import preferred
 from tests.images.shapes import Repository
 from tests.registry import server
+from tests.scheduling.manifests import expression
 
 PREFERS = preferred((1, expression("kubernetes.io/arch", "In", "arm64")))
 FAST = {"pace": "1s", "maxPods": 10}

@@ -14,7 +14,7 @@ from sandbox.cluster.kube import Kube, Object
 from sandbox.cluster.programs import wait_for
 from tests.cluster import karpenter
 from tests.cluster.objects import stand_in_definition
-from tests.cluster.reading import namespace
+from tests.cluster.reading import may, namespace
 from tests.cluster.temporary import applied, find, remove
 from tests.cluster.webhook_endpoint import chart_objects
 
@@ -96,12 +96,7 @@ REQUESTS: dict[str, Object] = {
     "named secret": {"verb": "get", "resource": "secrets", "name": "registry", "namespace": "default"},
     "other secret": {"verb": "get", "resource": "secrets", "name": "other", "namespace": "default"},
     "secrets": {"verb": "list", "resource": "secrets", "namespace": "default"},
-    "own secret": {
-        "verb": "get",
-        "resource": "secrets",
-        "name": SECRET,
-        "namespace": NAME,
-    },
+    "own secret": {"verb": "get", "resource": "secrets", "name": SECRET, "namespace": NAME},
     "event": {"verb": "create", "group": "events.k8s.io", "resource": "events", "namespace": "default"},
     "pod": {"verb": "get", "resource": "pods", "name": "x", "namespace": "default"},
     "namespace": {"verb": "get", "resource": "namespaces", "name": "default"},
@@ -124,23 +119,13 @@ REQUESTS: dict[str, Object] = {
 )
 def test_what_the_service_account_may_do(kube: Kube, settings: Object, allowed: list[str]) -> None:
     kinds = ("Role", "ClusterRole", "RoleBinding", "ClusterRoleBinding", "Namespace", "ServiceAccount")
-    user = f"system:serviceaccount:{NAME}:{NAME}"
-
-    def may(request: Object) -> bool:
-        review = {
-            "apiVersion": "authorization.k8s.io/v1",
-            "kind": "SubjectAccessReview",
-            "spec": {"user": user, "resourceAttributes": request},
-        }
-        answer = kube.request("POST", "/apis/authorization.k8s.io/v1/subjectaccessreviews", body=review)
-        return bool(answer["status"]["allowed"])
 
     def granted() -> list[str]:
-        return [name for name, request in REQUESTS.items() if may(request)]
+        return [name for name, request in REQUESTS.items() if may(kube, NAME, NAME, request)]
 
     with applied(kube, [each for each in chart_objects(settings) if each["kind"] in kinds]):
         # The authorizer learns of roles a moment later.
-        wait_for(lambda: granted() == allowed, f"the rights of {user}: {allowed}", timeout=10)
+        wait_for(lambda: granted() == allowed, f"the rights {allowed}", timeout=10)
 
 
 @pytest.fixture

@@ -14,9 +14,10 @@ from sandbox.cluster.kube import Kube
 from sandbox.cluster.programs import wait_for
 from tests.cli.running import type_of_run
 from tests.cluster.objects import workload_of
-from tests.cluster.scenario_pods import expression, preferred
+from tests.cluster.scenario_pods import preferred
 from tests.real_nodes.groups import GROUPS, restart, user_data
 from tests.real_nodes.pods import SHORT, SPACE, TOLERATES, namespace
+from tests.scheduling.manifests import expression
 
 STACK = "checkout-dev"
 GENERAL, GRAVITON = "general", "graviton"

@@ -23,8 +23,9 @@ from sandbox.webhook_demo.installed import IMAGE, served
 from sandbox.webhook_image import image
 from tests.cluster.objects import workload_of
 from tests.cluster.rebalancing import rebalance_plan
-from tests.cluster.scenario_pods import expression, preferred
+from tests.cluster.scenario_pods import preferred
 from tests.real_nodes.pods import SHORT, SPACE, TOLERATES, log, namespace
+from tests.scheduling.manifests import expression
 
 MIRRORS, FOLDER = f"{NAME}-mirrors", "/etc/multiarch/mirrors"
 AMD64, ARM64 = "node-amd64", "node-arm64"
