@@ -6,6 +6,7 @@ These functions raise UndecidedError for a value that is known only after the up
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from typing import NamedTuple
 
 from multiarch.errors import UnknownFactError
 from multiarch.facts.ami_families import get_ami_type
@@ -33,13 +34,25 @@ NODE_POOL = "kubernetes:karpenter.sh/v1:NodePool"
 NODE_CLASS = "kubernetes:karpenter.k8s.aws/v1:EC2NodeClass"
 AUTO_MODE_CLASS = "kubernetes:eks.amazonaws.com/v1:NodeClass"
 """The node class of EKS Auto Mode: image, metadata options and encryption of its nodes are AWS's."""
-POOL_REQUIREMENTS = "spec.template.spec.requirements"
+_POOL_REQUIREMENTS = "spec.template.spec.requirements"
 POOL_TAINTS = "spec.template.spec.taints"
 _POOL_LABELS = "spec.template.metadata.labels"
 _CUSTOM_IMAGE = "CUSTOM"
 _MANUFACTURERS = frozenset({"amd", "aws", "intel"})
 """The values of a label that every node of Karpenter's has."""
 _EFFECTS = {each.name: each for each in Effect} | {str(each): each for each in Effect}
+
+
+class PoolRequirement(NamedTuple):
+    """One requirement of a NodePool; a value that is not a list counts as its only element."""
+
+    key: str
+    operator: str
+    values: tuple[str, ...]
+
+    def __str__(self) -> str:
+        """Return ``kubernetes.io/arch In arm64``."""
+        return f"{self.key} {self.operator} {', '.join(self.values)}".rstrip()
 
 
 def list_instance_types(kind: str, properties: Properties) -> tuple[str, ...]:
@@ -67,6 +80,16 @@ def find_architectures(instance_types: Iterable[str], image: str = "") -> frozen
     return frozenset({architecture}) if architecture else frozenset()
 
 
+def list_pool_requirements(properties: Properties) -> tuple[PoolRequirement, ...]:
+    """Return the requirements of a NodePool, in their order."""
+    return tuple(
+        PoolRequirement(
+            require_text(each, "key"), require_text(each, "operator"), tuple(map(str, require_items(each, "values")))
+        )
+        for each in require_items(properties, _POOL_REQUIREMENTS)
+    )
+
+
 def find_pool_architectures(properties: Properties) -> frozenset[Architecture]:
     """Return the architectures that a NodePool's requirements and labels leave open.
 
@@ -74,13 +97,12 @@ def find_pool_architectures(properties: Properties) -> frozenset[Architecture]:
     Source: https://karpenter.sh/docs/concepts/nodepools/
     """
     expressions = []
-    for each in require_items(properties, POOL_REQUIREMENTS):
-        key, operator = require_text(each, "key"), require_text(each, "operator")
-        values = [str(value) for value in require_items(each, "values")]
+    for key, operator, values in list_pool_requirements(properties):
         if key in CPU_MANUFACTURERS and operator == Operator.NOT_IN:
-            operator, values = Operator.IN, sorted(_MANUFACTURERS.difference(values))
-        if operator in set(Operator):
-            expressions.append({"key": key, "operator": operator, "values": values})
+            allowed = sorted(_MANUFACTURERS.difference(values))
+            expressions.append({"key": key, "operator": Operator.IN, "values": allowed})
+        elif operator in set(Operator):
+            expressions.append({"key": key, "operator": operator, "values": list(values)})
     labels = {str(key): str(value) for key, value in to_mapping(require_value(properties, _POOL_LABELS)).items()}
     term = {"nodeSelectorTerms": [{"matchExpressions": expressions}]}
     affinity = {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": term}}

@@ -17,17 +17,18 @@ from multiarch.autoscaling.tags import ENABLED_TAG, LABEL_TAG, TAINT_TAG
 from multiarch.facts import labels as keys
 from multiarch.facts.architectures import Architecture
 from multiarch.facts.taints import Taint
+from multiarch.manifests.selectors import Operator
 from multiarch.manifests.values import Labels, to_mapping
 from multiarch.nodes.model import CapacityType, NodeGroupKind, NodeGroupPlan
 from multiarch.observed.resources.nodes import (
     AUTO_SCALING_GROUP,
     MANAGED_GROUP,
     NODE_POOL,
-    POOL_REQUIREMENTS,
     POOL_TAINTS,
     find_architectures,
     find_pool_architectures,
     list_instance_types,
+    list_pool_requirements,
     read_taints,
 )
 from multiarch.observed.resources.properties import (
@@ -242,11 +243,8 @@ def _of_auto_scaling_group(properties: Properties) -> GroupState:
 
 
 def _of_pool(properties: Properties) -> GroupState:
-    wanted = {
-        str(each.get("key")): tuple(map(str, each.get("values") or ()))
-        for each in list_entries(properties, POOL_REQUIREMENTS)
-        if each.get("operator") == "In"
-    }
+    requirements = read_known(list_pool_requirements, properties) or ()
+    wanted = {each.key: each.values for each in requirements if each.operator == Operator.IN}
     capacity = wanted.get(keys.KARPENTER_CAPACITY_TYPE, ())
     return GroupState(
         kind=GroupKind.NODE_POOL,

@@ -13,9 +13,16 @@ from typing import Any, NamedTuple
 
 from multiarch.autoscaling.karpenter import build_node_pool
 from multiarch.facts.auto_mode import DEFAULT_GRACE_PERIOD
-from multiarch.observed.resources.nodes import AUTO_MODE_CLASS, NODE_CLASS, NODE_POOL
+from multiarch.manifests.selectors import Operator
+from multiarch.observed.resources.nodes import (
+    AUTO_MODE_CLASS,
+    NODE_CLASS,
+    NODE_POOL,
+    PoolRequirement,
+    list_pool_requirements,
+)
 from multiarch.observed.resources.paths import is_below
-from multiarch.observed.resources.properties import Properties, get_string_at, get_value, list_entries
+from multiarch.observed.resources.properties import Properties, get_string_at, get_value, list_entries, read_known
 from multiarch.review.model import Operation, StackChange, Step
 from multiarch.review.nodes.cluster_version import get_version_change
 from multiarch.review.nodes.group_ends import REMOVE, ROLL
@@ -29,7 +36,6 @@ _HASHED = (
     *(f"spec.template.spec.{name}" for name in ("terminationGracePeriod", "expireAfter")),
     *("spec.template.metadata.labels", "spec.template.metadata.annotations"),
 )
-_REQUIREMENTS = "spec.template.spec.requirements"
 _NOT_HASHED = ("spec.ipPrefixCount", "spec.amiFamily")
 """Fields of an EC2NodeClass whose change replaces no node; all others are in its hash, or compared with the nodes."""
 _RESERVATIONS = "spec.capacityReservationSelectorTerms"
@@ -226,32 +232,29 @@ def _pools(change: StackChange) -> Mapping[str, Properties]:
 
 def _narrowed(step: Step) -> list[str]:
     """Return what nodes may no longer be, by requirement; empty if every node still fits."""
-    old = {str(each.get("key")): each for each in list_entries(step.old.inputs if step.old else {}, _REQUIREMENTS)}
-    new = {str(each.get("key")): each for each in list_entries(_declared(step), _REQUIREMENTS)}
+    old, new = (
+        {each.key: each for each in read_known(list_pool_requirements, properties) or ()}
+        for properties in (step.old.inputs if step.old else {}, _declared(step))
+    )
     lost = []
     for key, wanted in new.items():
         had = old.get(key)
         if had is None:
-            lost.append(f"new requirement {_requirement(wanted)}")
-        elif had != wanted and not _wider(had, wanted):
-            lost.append(f"{_requirement(had)} → {_requirement(wanted)}")
+            lost.append(f"new requirement {wanted}")
+        elif had != wanted and not _is_wider(had, wanted):
+            lost.append(f"{had} → {wanted}")
     return lost
 
 
-def _wider(had: Mapping[str, Any], wanted: Mapping[str, Any]) -> bool:
+def _is_wider(had: PoolRequirement, wanted: PoolRequirement) -> bool:
     """Return whether every node that fitted fits still. Operators that are compared here are those of a plan."""
-    if had.get("operator") != wanted.get("operator"):
+    if had.operator != wanted.operator:
         return False
-    old, new = [*map(str, had.get("values") or ())], [*map(str, wanted.get("values") or ())]
-    if wanted.get("operator") == "In":
+    old, new = had.values, wanted.values
+    if wanted.operator == Operator.IN:
         return set(old) <= set(new)
-    if wanted.get("operator") == "NotIn":
+    if wanted.operator == Operator.NOT_IN:
         return set(new) <= set(old)
-    if wanted.get("operator") == "Gt" and len(old) == len(new) == 1 and old[0].isdigit() and new[0].isdigit():
+    if wanted.operator == Operator.GT and all(len(each) == 1 and each[0].isdecimal() for each in (old, new)):
         return int(new[0]) <= int(old[0])
     return False
-
-
-def _requirement(each: Mapping[str, Any]) -> str:
-    values = ", ".join(map(str, each.get("values") or ()))
-    return f"{each.get('key')} {each.get('operator')}" + (f" {values}" if values else "")
