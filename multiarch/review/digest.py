@@ -159,9 +159,10 @@ def _costs(change: StackChange) -> tuple[CostDifference, list[DigestEntry]]:
         found = cost.compare_costs(change)
     except _UNEXPECTED as error:
         reason = "a value in the preview is not of the type that its provider declares"
-        unknown = CostDifference((), UnknownPrice(reason), (), (reason,), "")
+        unknown = CostDifference((), UnknownPrice(reason), (reason,), "")
         return unknown, [_unreadable(Topic.COSTS, error)]
-    return found, [DigestEntry(Topic.COSTS, _clean(each)) for each in cost.find_increases(found, change.cost_threshold)]
+    increase = cost.find_increase(found, change.preview.stack, change.cost_threshold)
+    return found, [DigestEntry(Topic.COSTS, _clean(each)) for each in increase]
 
 
 def _unreadable(topic: Topic, error: Exception) -> DigestEntry:

@@ -18,6 +18,7 @@ from multiarch.manifests.selectors import Operator
 from multiarch.manifests.values import ManifestError, to_mapping
 from multiarch.observed.resources.properties import (
     Properties,
+    get_string_at,
     require_items,
     require_text,
     require_value,
@@ -110,6 +111,12 @@ def find_pool_architectures(properties: Properties) -> frozenset[Architecture]:
         return list_allowed_architectures({"nodeSelector": labels, **({"affinity": affinity} if expressions else {})})
     except ManifestError:
         return frozenset(Architecture)  # the API server rejects the NodePool
+
+
+def get_pool_owner(properties: Properties) -> str:
+    """Return who adds the nodes of a NodePool: ``Karpenter``, or ``EKS Auto Mode`` for a node class of its own."""
+    kind = get_string_at(properties, "spec.template.spec.nodeClassRef.kind")
+    return "EKS Auto Mode" if kind == "NodeClass" else "Karpenter"
 
 
 def read_taints(rows: Iterable[object]) -> tuple[Taint, ...]:

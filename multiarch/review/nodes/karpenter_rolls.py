@@ -19,6 +19,7 @@ from multiarch.observed.resources.nodes import (
     NODE_CLASS,
     NODE_POOL,
     PoolRequirement,
+    get_pool_owner,
     list_pool_requirements,
 )
 from multiarch.observed.resources.paths import is_below
@@ -116,7 +117,7 @@ def _aliases(change: StackChange) -> Iterator[tuple[str, str]]:
 
 
 def _pool(step: Step) -> Iterator[Finding]:
-    subject, pace, who = f"NodePool {step.name}", _pace(_declared(step)), _owner(_declared(step))
+    subject, pace, who = f"NodePool {step.name}", _pace(_declared(step)), get_pool_owner(_declared(step))
     if step.operation in (Operation.DELETE, Operation.REPLACE):
         deleted = step.operation is Operation.DELETE
         yield Finding(
@@ -150,14 +151,9 @@ def _details(reasons: Sequence[str], pool: Properties) -> tuple[str, ...]:
     )
 
 
-def _owner(pool: Properties) -> str:
-    auto_mode = get_string_at(pool, "spec.template.spec.nodeClassRef.kind") == "NodeClass"
-    return "EKS Auto Mode" if auto_mode else "Karpenter"
-
-
 def _grace(pool: Properties) -> str:
     grace = get_string_at(pool, "spec.template.spec.terminationGracePeriod")
-    if grace is None and _owner(pool) != "Karpenter":
+    if grace is None and get_pool_owner(pool) != "Karpenter":
         grace = DEFAULT_GRACE_PERIOD
     if grace is None:
         return (
