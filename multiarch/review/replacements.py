@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 
 from multiarch.review.holdings import Holding, get_holding, is_judged, is_resource
@@ -18,6 +19,10 @@ DELETE_RUNNING = REVIEW_RULES["delete-running"]
 FORGET = REVIEW_RULES["forget-resource"]
 NOT_JUDGED = REVIEW_RULES["not-judged"]
 _SECRET = "kubernetes:core/v1:Secret"  # noqa: S105  (a type: the provider replaces one whose values change)
+_SAFEGUARDS = (
+    *("deletionProtection", "enableDeletionProtection", "deletionWindowInDays", "recoveryWindowInDays"),
+    *("forceDestroy", "forceDelete", "skipFinalSnapshot"),
+)
 _CHANGES = {
     Operation.CREATE: "created",
     Operation.UPDATE: "updated",
@@ -80,7 +85,9 @@ def _not_judged(step: Step) -> Iterator[Finding]:
     if is_resource(step.type, step.old.id if step.old else ""):
         text = f"It is {_CHANGES[step.operation]}. No rule knows what that does to a resource of its type."
         details = limit_lines([format_difference(step, path) for path in step.changed])
-        yield Finding(NOT_JUDGED, _subject(step, None), text, details, (step.urn,))
+        # It may hold data.
+        risk = Risk.HIGH if step.operation in {Operation.REPLACE, Operation.DELETE} else None
+        yield Finding(NOT_JUDGED, _subject(step, None), text, details, (step.urn,), risk)
 
 
 def _is_alike(created: Step, deleted: Step) -> bool:
@@ -103,24 +110,11 @@ def _because(step: Step) -> str:
 
 
 def _safeguards(old: State | None, *, retained: bool) -> Iterator[str]:
-    """Yield what stops or softens the deletion of a resource, by its state before the change."""
+    """Yield what stops or softens the deletion of a resource, or makes it worse, by its state before the change."""
     if old is None or retained:
         return
     inputs = old.inputs
     if old.protect:
         yield "It is protected: Pulumi rejects this until `protect` is removed in an update of its own."
-    if inputs.get("deletionProtection") is True or inputs.get("enableDeletionProtection") is True:
-        yield "Its deletion protection is on: AWS does not delete it until that is off."
-    if "forceDestroy" in inputs or "forceDelete" in inputs:
-        forced = inputs.get("forceDestroy") is True or inputs.get("forceDelete") is True
-        yield "It is deleted with its contents (force)." if forced else "AWS does not delete it until it is empty."
-    if "skipFinalSnapshot" in inputs:
-        skipped = inputs["skipFinalSnapshot"] is True
-        yield "No final snapshot is made." if skipped else "A final snapshot is made."
-    for key in ("deletionWindowInDays", "recoveryWindowInDays"):
-        if isinstance(days := inputs.get(key), int | float) and not isinstance(days, bool):
-            yield (
-                f"AWS deletes it after {days:g} days; until then it can be restored."
-                if days
-                else "It is deleted at once."
-            )
+    if settings := [f"{key} {json.dumps(inputs[key])}" for key in _SAFEGUARDS if inputs.get(key) is not None]:
+        yield f"Its settings: {', '.join(settings)}."

@@ -372,5 +372,5 @@ def test_findings_of_one_rule_share_what_they_have_in_common(run: type_of_run, t
     ]
     text = run("review", written(tmp_path, digest(*steps)), "-o", "markdown").out
     assert "**HIGH: 2 findings** (`delete-stateful`)\n\n- **database a**: It is deleted." in text
-    assert text.count("No final snapshot is made.") == text.count("_Check:_") == 1
+    assert text.count("skipFinalSnapshot") == text.count("_Check:_") == 1
     assert "\n  - It is protected" in text

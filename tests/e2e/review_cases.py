@@ -76,7 +76,7 @@ GROUPS: Mapping[str, Case] = {
     ),
     "group-renamed": Case(
         dev(nodeGroups__graviton=Renamed("arm")),
-        rules("rename-group", "roll-nodes"),
+        rules("add-group", "roll-nodes"),
         ("graviton is renamed to arm",),
         ("node group general", "group batch"),
     ),

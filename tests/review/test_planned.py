@@ -152,14 +152,6 @@ CASES: Mapping[str, tuple[Mapping[str, Any], Mapping[str, Risk]]] = {
         {"autoscaling": {"migrateFrom": None}},
         {"swap-autoscaler": MEDIUM, "delete-running": HIGH},
     ),
-    "clusterAutoscaler.scaleDown": (
-        {"autoscaling": {"clusterAutoscaler": {"scaleDownUnneededMinutes": 1}}},
-        {"change-disruption": LOW},
-    ),
-    "karpenter.spotToSpot": (
-        {"autoscaling": {"karpenter": {"spotToSpotConsolidation": True}}},
-        {"change-disruption": LOW},
-    ),
     "admissionWebhook.enabled": (
         {"admissionWebhook": {"enabled": False}, "rebalance": {"image": IMAGE}},
         {"delete-running": HIGH, "narrow-permissions": LOW},

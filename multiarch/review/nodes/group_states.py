@@ -19,7 +19,7 @@ from multiarch.facts.architectures import Architecture
 from multiarch.facts.taints import Taint
 from multiarch.manifests.selectors import Operator
 from multiarch.manifests.values import Labels, to_mapping
-from multiarch.nodes.model import CapacityType, NodeGroupKind, NodeGroupPlan
+from multiarch.nodes.model import CapacityType, NodeGroupPlan
 from multiarch.observed.resources.nodes import (
     AUTO_SCALING_GROUP,
     MANAGED_GROUP,
@@ -159,9 +159,8 @@ def _of_plan(plan: Plan) -> dict[_Key, GroupState]:
 
 
 def _of_group_plan(group: NodeGroupPlan, zones: tuple[str, ...]) -> GroupState:
-    managed = group.kind is NodeGroupKind.MANAGED
     return GroupState(
-        kind=GroupKind.MANAGED if managed else GroupKind.SELF_MANAGED,
+        kind=GroupKind[group.kind.name],
         architectures=(group.architecture,),
         capacity_types=_BOTH if group.mixed else (group.capacity_type,),
         instance_types=tuple(each.name for each in group.instance_types),

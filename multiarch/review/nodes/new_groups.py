@@ -8,7 +8,6 @@ from multiarch.manifests.values import to_mapping
 from multiarch.observed.resources.properties import to_integer
 from multiarch.plurals import format_count
 from multiarch.review.nodes.group_states import GroupChange, GroupKind, GroupState
-from multiarch.review.nodes.renames import list_renamings
 from multiarch.review.nodes.taints import is_hard
 from multiarch.review.properties import get_after
 from multiarch.rules import REVIEW_RULES, Finding
@@ -17,10 +16,9 @@ ADD_GROUP = REVIEW_RULES["add-group"]
 
 
 def find_new_groups(groups: Sequence[GroupChange]) -> Iterator[Finding]:
-    """Yield a finding for each new group that does not take the place of a removed one."""
-    successors = [group for each in list_renamings(groups) for group in each.new]
+    """Yield a finding for each new group."""
     for group in groups:
-        if group.before is None and group.after is not None and group not in successors:
+        if group.before is None and group.after is not None:
             yield Finding(ADD_GROUP, group.subject, _nodes(group, group.after), tuple(_pods(group.after)), group.urns)
 
 

@@ -13,7 +13,6 @@ from multiarch.review.model import Operation, Preview, StackChange
 from multiarch.review.nodes.cluster_version import CLUSTER
 from multiarch.review.nodes.group_states import GroupChange, GroupKind, list_group_changes
 from multiarch.review.nodes.new_groups import find_new_groups
-from multiarch.review.nodes.renames import find_renames
 from multiarch.review.nodes.taints import find_open_arm64, find_taints
 from multiarch.review.properties import get_after, get_before, list_changes
 from multiarch.rules import REVIEW_RULES, Finding, Risk
@@ -26,7 +25,7 @@ REJECTED_SIZE = REVIEW_RULES["refused-size"]
 
 
 def find_placement_changes(change: StackChange) -> Iterator[Finding]:
-    """Yield findings about each node group and NodePool, by name; then about renamed groups and new ones."""
+    """Yield findings about each node group and NodePool, by name; then about new ones."""
     groups = list_group_changes(change)
     # A new cluster has no pods yet, and one without groups none any more.
     is_new = not any(group.before for group in groups) and not _has_cluster(change.preview)
@@ -34,7 +33,6 @@ def find_placement_changes(change: StackChange) -> Iterator[Finding]:
         return
     subjects = (find_architecture, find_capacity_type, find_taints, find_open_arm64, find_labels, find_size)
     yield from merge_findings(finding for group in groups for subject in subjects for finding in subject(group))
-    yield from find_renames(groups)
     yield from merge_findings(find_new_groups(groups))
 
 
