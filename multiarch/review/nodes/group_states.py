@@ -2,7 +2,7 @@
 
 The preview decides whether a group changes: a plan may differ from what was deployed. Its properties say everything
 about managed node groups and NodePools. Labels and taints of self-managed groups are in their user data, so they come
-from the plans, or else from the tags for the cluster autoscaler.
+from the plans.
 """
 
 from __future__ import annotations
@@ -13,7 +13,6 @@ from enum import StrEnum
 from functools import partial
 
 from multiarch.autoscaling.model import NodePoolPlan
-from multiarch.autoscaling.tags import ENABLED_TAG, LABEL_TAG, TAINT_TAG
 from multiarch.facts import labels as keys
 from multiarch.facts.architectures import Architecture
 from multiarch.facts.taints import Taint
@@ -224,20 +223,13 @@ def _of_auto_scaling_group(properties: Properties) -> GroupState:
     capacity: tuple[CapacityType, ...] | None = None if share is None else _BOTH
     if share is not None and (share == _WHOLE or not (share or base)):
         capacity = (CapacityType.ON_DEMAND if share else CapacityType.SPOT,)
-    tags = {
-        key: str(each.get("value", ""))
-        for each in list_entries(properties, "tags")
-        if (key := get_string_at(each, "key"))
-    }
-    tagged = ENABLED_TAG in tags
-    labels = {key.removeprefix(LABEL_TAG): value for key, value in tags.items() if key.startswith(LABEL_TAG)}
     return GroupState(
         kind=GroupKind.SELF_MANAGED,
         architectures=_sorted(find_architectures(names)),
         capacity_types=capacity,
         instance_types=names,
-        labels=tuple(sorted(labels.items())) if tagged else None,
-        taints=_tagged_taints(tags) if tagged else None,
+        labels=None,
+        taints=None,
     )
 
 
@@ -267,15 +259,6 @@ def _labels(properties: Properties, path: str) -> Labels | None:
 
 def _taints(properties: Properties, path: str) -> tuple[Taint, ...] | None:
     return None if is_unknown(properties, path) else read_taints(list_entries(properties, path))
-
-
-def _tagged_taints(tags: Mapping[str, str]) -> tuple[Taint, ...]:
-    rows = []
-    for key, text in tags.items():
-        value, _, effect = text.partition(":")
-        if key.startswith(TAINT_TAG):
-            rows.append({"key": key.removeprefix(TAINT_TAG), "value": value, "effect": effect})
-    return read_taints(rows)
 
 
 def _joined(first: GroupChange, second: GroupChange) -> GroupChange:

@@ -23,7 +23,6 @@ from tests.review.by_hand import (
     change,
     changed,
     made,
-    said,
 )
 from tests.stack.words import plan
 
@@ -79,13 +78,6 @@ def test_a_new_untainted_arm64_group_is_open_to_images_for_amd64() -> None:
     new = made(GROUP, "arm", None, {**MANAGED, "taints": tainted("a=b:PREFER_NO_SCHEDULE")})
     assert "exec format error" in texts(OTHER, new, rule="open-arm64")[0]
     assert not texts(OTHER, made(GROUP, "arm", None, MANAGED), rule="open-arm64")
-
-
-def test_taints_of_a_self_managed_group_come_from_its_tags() -> None:
-    tags = [SELF_MANAGED["tags"][0]]
-    found = find(changed(SCALING_GROUP, "batch", SELF_MANAGED, {"tags": tags}))
-    assert "lose the taint arch=arm64:NoSchedule" in said(found)
-    assert "keep their taints until they are replaced" in said(found)
 
 
 def test_taints_of_a_self_managed_group_come_from_the_plans_where_there_are_plans() -> None:
