@@ -129,6 +129,12 @@ class Distribution:
     percentage: int
     strategy: str
 
+    @property
+    def capacity_types(self) -> tuple[CapacityType, ...]:
+        """How the nodes are bought: in one way or in both."""
+        parts = ((CapacityType.ON_DEMAND, self.base or self.percentage), (CapacityType.SPOT, 100 - self.percentage))
+        return tuple(kind for kind, part in parts if part)
+
     def split(self, nodes: int) -> dict[CapacityType, int]:
         """Return how many of a number of nodes EC2 Auto Scaling buys on-demand, and how many as spot.
 
@@ -197,7 +203,7 @@ class NodeGroupPlan:
     @property
     def mixed(self) -> bool:
         """Whether the group buys nodes in both ways."""
-        return bool(self.distribution.base or self.distribution.percentage)
+        return len(self.distribution.capacity_types) > 1
 
     @property
     def bought(self) -> str:

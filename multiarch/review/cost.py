@@ -24,13 +24,15 @@ from multiarch.cost.pricing import (
 )
 from multiarch.errors import UnknownFactError
 from multiarch.facts.instance_types import get_instance_type
-from multiarch.nodes.model import CapacityType, Distribution
+from multiarch.nodes.model import CapacityType
 from multiarch.observed.resources.nodes import (
     AUTO_SCALING_GROUP,
     MANAGED_GROUP,
     NODE_POOL,
     get_pool_owner,
+    get_size_path,
     list_instance_types,
+    read_distribution,
 )
 from multiarch.observed.resources.properties import get_integer_at, get_string_at, get_value, read_known
 from multiarch.prices.amounts import list_unknown_reasons, subtract_amounts, sum_amounts, sum_known
@@ -49,8 +51,6 @@ _NETWORK = {
 }
 _PRICED = (CLUSTER, MANAGED_GROUP, AUTO_SCALING_GROUP, NODE_POOL, *_NETWORK)
 _CHANGES = (Operation.CREATE, Operation.UPDATE, Operation.REPLACE, Operation.DELETE)
-_DISTRIBUTION = "mixedInstancesPolicy.instancesDistribution"
-_ON_DEMAND, _WHOLE = ("PercentageAboveBaseCapacity", "BaseCapacity"), 100
 _LATER = "is known only after the update"
 
 
@@ -258,14 +258,16 @@ def _price_resource(step: Step, state: State, now: State | None, plan: Plan | No
     what = f"node group {step.name}"
     read = partial(list_instance_types, step.type)
     types = read_known(read, state.inputs) or read_known(read, state.outputs) or ()
-    sizes = _read_sizes(step, state, now)
-    if sizes is None or not types or any("." not in name for name in types):
-        missing = f"its size {_LATER}" if types else f"its instance type is in its launch template, or {_LATER}"
+    sizes, bought = _read_sizes(step, state, now), read_distribution(step.type, state.inputs)
+    if sizes is None or bought is None or not types or any("." not in name for name in types):
+        missing = (
+            f"its size, or how it is bought, {_LATER}"
+            if types
+            else f"its instance type is in its launch template, or {_LATER}"
+        )
         unknown = UnknownPrice(f"{what}: {missing}")
         return _Part(what, (), unknown, unknown, None, None)
-    bought = _read_distribution(step, state)
-    kind = CapacityType.ON_DEMAND if bought.percentage == _WHOLE else CapacityType.SPOT
-    whole = PricedCapacity(types, kind, list_zones(plan, step.name) if plan else ())
+    whole = PricedCapacity(types, bought.capacity_types[-1], list_zones(plan, step.name) if plan else ())
     return _price_nodes(what, whole, bought.split, sizes, pricing)
 
 
@@ -312,29 +314,18 @@ def _list_pool(name: str, cpu_limit: object, owner: str) -> _Part:
     return _Part(f"NodePool {name}", [(None, limit)], unknown, unknown, None, None)
 
 
-def _read_distribution(step: Step, state: State) -> Distribution:
-    """Return which nodes of a group are on-demand; the others are spot."""
-    if step.type == MANAGED_GROUP:
-        is_spot = get_string_at(state.inputs, "capacityType") == CapacityType.SPOT.eks
-        return Distribution(0, 0 if is_spot else _WHOLE, "")
-    share, base = (get_integer_at(state.inputs, f"{_DISTRIBUTION}.onDemand{each}") for each in _ON_DEMAND)
-    return Distribution(base or 0, _WHOLE if share is None else share, "")
-
-
 def _read_sizes(step: Step, state: State, now: State | None) -> tuple[int, int] | None:
     """Return the size of a group and its maximum; None where they are known only after the update.
 
     A group that stays has its present size, within its limits, unless the update sets another one.
     """
-    managed, inputs = step.type == MANAGED_GROUP, state.inputs
-    scaling = "scalingConfig." if managed else ""
-    key = f"{scaling}desiredSize" if managed else "desiredCapacity"
-    low, high, desired = (get_integer_at(inputs, each) for each in (f"{scaling}minSize", f"{scaling}maxSize", key))
+    paths = [get_size_path(step.type, name) for name in ("minSize", "maxSize", "desiredSize")]
+    low, high, desired = (get_integer_at(state.inputs, path) for path in paths)
     if low is None or high is None:
         return None
-    present = get_integer_at(now.outputs, key) if now else None
+    present = get_integer_at(now.outputs, paths[2]) if now else None
     # With ignoreChanges the engine keeps the old value in the new inputs.
-    if now and present is not None and desired in (None, get_integer_at(now.inputs, key)):
+    if now and present is not None and desired in (None, get_integer_at(now.inputs, paths[2])):
         return max(low, min(present, high)), high
     return low if desired is None else desired, high
 

@@ -33,7 +33,6 @@ _CHANGES = {
 
 def find_replacements(change: StackChange) -> Iterator[Finding]:
     """Yield findings in the order of the preview's steps."""
-    created = [step for step in change.preview.steps if step.operation is Operation.CREATE]
     for step in change.preview.steps:
         held = get_holding(step.type)
         if step.operation is Operation.FORGET:
@@ -41,7 +40,9 @@ def find_replacements(change: StackChange) -> Iterator[Finding]:
         elif held is not None and step.operation is Operation.REPLACE and step.type != _SECRET:
             yield _replaced(step, held)
         elif held is not None and step.operation is Operation.DELETE:
-            yield _deleted(step, held, [each for each in created if _is_alike(each, step)])
+            rule = DELETE_STATEFUL if held.is_data else DELETE_RUNNING
+            text = f"It is deleted. Lost with it: {held.lost}."
+            yield Finding(rule, _subject(step, held), text, tuple(_safeguards(step.old, retained=False)), (step.urn,))
         elif step.operation in _CHANGES and not is_judged(step.type) and not is_of_no_concern(step):
             yield from _not_judged(step)
 
@@ -62,19 +63,6 @@ def _replaced(step: Step, held: Holding) -> Finding:
     return Finding(rule, _subject(step, held), text, tuple(details), (step.urn,), risk)
 
 
-def _deleted(step: Step, held: Holding, created: list[Step]) -> Finding:
-    rule = DELETE_STATEFUL if held.is_data else DELETE_RUNNING
-    details = list(_safeguards(step.old, retained=False))
-    if len(created) == 1:
-        details.append(
-            f"The change also creates {_subject(created[0], held)}. "
-            "If that is the same thing under a new name, an alias keeps it instead."
-        )
-    return Finding(
-        rule, _subject(step, held), f"It is deleted. Lost with it: {held.lost}.", tuple(details), (step.urn,)
-    )
-
-
 def _forgotten(step: Step, held: Holding | None) -> Finding:
     text = "It leaves Pulumi's state and stays in place (retainOnDelete): it goes on to cost, and nothing updates it."
     risk = None if held is not None else Risk.LOW
@@ -88,15 +76,6 @@ def _not_judged(step: Step) -> Iterator[Finding]:
         # It may hold data.
         risk = Risk.HIGH if step.operation in {Operation.REPLACE, Operation.DELETE} else None
         yield Finding(NOT_JUDGED, _subject(step, None), text, details, (step.urn,), risk)
-
-
-def _is_alike(created: Step, deleted: Step) -> bool:
-    """Return whether one may be the other under a new name: most of their inputs are equal."""
-    if created.type != deleted.type or created.new is None or deleted.old is None:
-        return False
-    new, old = created.new.inputs, deleted.old.inputs
-    equal = sum(1 for key, value in old.items() if new.get(key) == value)
-    return 2 * equal >= len({*new, *old})
 
 
 def _subject(step: Step, held: Holding | None) -> str:

@@ -210,7 +210,7 @@ def test_without_prices_the_capacity_remains() -> None:
     [
         ({"instanceTypes": ["m9g.huge"]}, "the price list of eu-west-1 has no on-demand price for m9g.huge"),
         ({"instanceTypes": UNKNOWN}, "node group graviton: its instance type is in its launch template, or is known"),
-        ({"scalingConfig": UNKNOWN}, "node group graviton: its size is known only after the update"),
+        ({"scalingConfig": UNKNOWN}, "node group graviton: its size, or how it is bought, is known only"),
         (
             {"capacityType": "SPOT", "instanceTypes": ["m7i.xlarge"]},
             "EC2 had no spot price for m7i.xlarge in eu-west-1",

@@ -63,15 +63,6 @@ def test_a_deletion_says_what_stops_or_softens_it() -> None:
     )
 
 
-def test_a_rename_is_suspected_where_the_same_kind_is_created() -> None:
-    same = {"fifoQueue": False, "delaySeconds": 0}
-    deleted = step("delete", QUEUE, "old", {"name": "old", **same})
-    (finding,) = found(digest(step("create", QUEUE, "new", None, {"name": "new", **same}), deleted))
-    assert "The change also creates SQS queue new." in finding.details[0]
-    (other,) = found(digest(step("create", QUEUE, "new", None, {"name": "new", "fifoQueue": True}), deleted))
-    assert other.details == ()
-
-
 def test_what_is_retained_stays_and_costs() -> None:
     (kept,) = found(digest(step("delete", QUEUE, "old", {"name": "old"}, retainOnDelete=True)))
     assert (kept.rule.name, kept.level, kept.subject) == ("forget-resource", Risk.MEDIUM, "SQS queue old")

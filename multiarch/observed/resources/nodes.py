@@ -16,9 +16,13 @@ from multiarch.facts.labels import CPU_MANUFACTURERS
 from multiarch.facts.taints import Effect, Taint
 from multiarch.manifests.selectors import Operator
 from multiarch.manifests.values import ManifestError, to_mapping
+from multiarch.nodes.model import CapacityType, Distribution
+from multiarch.observed.resources.paths import MISSING, get_value_at
 from multiarch.observed.resources.properties import (
     Properties,
+    get_integer_at,
     get_string_at,
+    is_unknown,
     require_items,
     require_text,
     require_value,
@@ -62,6 +66,27 @@ def list_instance_types(kind: str, properties: Properties) -> tuple[str, ...]:
         return tuple(map(str, require_items(properties, "instanceTypes")))
     overrides = require_items(properties, "mixedInstancesPolicy.launchTemplate.overrides")
     return tuple(name for each in overrides if (name := require_text(each, "instanceType")))
+
+
+def get_size_path(kind: str, name: str) -> str:
+    """Return where a node group or an Auto Scaling group has its ``minSize``, ``maxSize`` or ``desiredSize``."""
+    if kind == MANAGED_GROUP:
+        return f"scalingConfig.{name}"
+    return "desiredCapacity" if name == "desiredSize" else name
+
+
+def read_distribution(kind: str, properties: Properties) -> Distribution | None:
+    """Return which nodes of a group are on-demand, the others are spot; None if that is known only after the update."""
+    if kind == MANAGED_GROUP:
+        path, other = "capacityType", CapacityType.ON_DEMAND.eks
+        value = other if get_value_at(properties, path) in (None, MISSING) else get_string_at(properties, path)
+        return {other: Distribution(0, 100, ""), CapacityType.SPOT.eks: Distribution(0, 0, "")}.get(value or "")
+    root = "mixedInstancesPolicy.instancesDistribution"
+    if is_unknown(properties, root):
+        return None
+    share = get_integer_at(properties, f"{root}.onDemandPercentageAboveBaseCapacity")
+    base = get_integer_at(properties, f"{root}.onDemandBaseCapacity")
+    return Distribution(base or 0, 100 if share is None else share, "")
 
 
 def find_architectures(instance_types: Iterable[str], image: str = "") -> frozenset[Architecture]:

@@ -28,11 +28,11 @@ from multiarch.observed.resources.nodes import (
     find_pool_architectures,
     list_instance_types,
     list_pool_requirements,
+    read_distribution,
     read_taints,
 )
 from multiarch.observed.resources.properties import (
     Properties,
-    get_integer_at,
     get_string_at,
     get_value,
     is_unknown,
@@ -101,9 +101,6 @@ class GroupChange:
 
 
 _Key = tuple[bool, str]
-_ON_DEMAND = CapacityType.ON_DEMAND.eks
-_WHOLE = 100
-_BOTH = (CapacityType.ON_DEMAND, CapacityType.SPOT)
 _UNCHANGED = (Operation.SAME, Operation.DRIFT, Operation.READ)
 
 
@@ -161,7 +158,9 @@ def _of_group_plan(group: NodeGroupPlan, zones: tuple[str, ...]) -> GroupState:
     return GroupState(
         kind=GroupKind[group.kind.name],
         architectures=(group.architecture,),
-        capacity_types=_BOTH if group.mixed else (group.capacity_type,),
+        capacity_types=group.distribution.capacity_types
+        if group.capacity_type is CapacityType.SPOT
+        else (group.capacity_type,),
         instance_types=tuple(each.name for each in group.instance_types),
         labels=group.labels,
         taints=tuple(sorted(group.taints)),
@@ -197,39 +196,18 @@ def _after(step: Step) -> GroupState | None:
 
 
 def _of_state(step: Step, state: State, properties: Properties) -> GroupState:
-    if step.type == MANAGED_GROUP:
-        return _of_managed(properties)
-    return _of_pool(state.inputs) if step.type == NODE_POOL else _of_auto_scaling_group(properties)
-
-
-def _of_managed(properties: Properties) -> GroupState:
-    names = read_known(partial(list_instance_types, MANAGED_GROUP), properties) or ()
-    capacity = "" if is_unknown(properties, "capacityType") else get_value(properties, "capacityType") or _ON_DEMAND
+    if step.type == NODE_POOL:
+        return _of_pool(state.inputs)
+    managed = step.type == MANAGED_GROUP
+    names = read_known(partial(list_instance_types, step.type), properties) or ()
+    bought = read_distribution(step.type, properties)
     return GroupState(
-        kind=GroupKind.MANAGED,
+        kind=GroupKind.MANAGED if managed else GroupKind.SELF_MANAGED,
         architectures=_sorted(find_architectures(names, get_string_at(properties, "amiType") or "")),
-        capacity_types=tuple(each for each in CapacityType if each.eks == capacity) or None,
+        capacity_types=bought.capacity_types if bought else None,
         instance_types=names,
-        labels=_labels(properties, "labels"),
-        taints=_taints(properties, "taints"),
-    )
-
-
-def _of_auto_scaling_group(properties: Properties) -> GroupState:
-    names = read_known(partial(list_instance_types, AUTO_SCALING_GROUP), properties) or ()
-    distribution = "mixedInstancesPolicy.instancesDistribution"
-    share = get_integer_at(properties, f"{distribution}.onDemandPercentageAboveBaseCapacity")
-    base = get_integer_at(properties, f"{distribution}.onDemandBaseCapacity")
-    capacity: tuple[CapacityType, ...] | None = None if share is None else _BOTH
-    if share is not None and (share == _WHOLE or not (share or base)):
-        capacity = (CapacityType.ON_DEMAND if share else CapacityType.SPOT,)
-    return GroupState(
-        kind=GroupKind.SELF_MANAGED,
-        architectures=_sorted(find_architectures(names)),
-        capacity_types=capacity,
-        instance_types=names,
-        labels=None,
-        taints=None,
+        labels=_labels(properties, "labels") if managed else None,
+        taints=_taints(properties, "taints") if managed else None,
     )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from multiarch.manifests.values import to_mapping
+from multiarch.observed.resources.nodes import get_size_path
 from multiarch.observed.resources.properties import to_integer
 from multiarch.plurals import format_count
 from multiarch.review.nodes.group_states import GroupChange, GroupKind, GroupState
@@ -38,9 +39,8 @@ def _sizes(group: GroupChange) -> str:
         limits = to_mapping(get_after(group.step, "spec.limits"))
         named = ", ".join(f"{key} {value}" for key, value in sorted(limits.items()))
         return f"; {named} at most" if named else "; without a limit"
-    managed = group.kind is GroupKind.MANAGED
-    first = to_integer(get_after(group.step, "scalingConfig.desiredSize" if managed else "desiredCapacity"))
-    most = to_integer(get_after(group.step, "scalingConfig.maxSize" if managed else "maxSize"))
+    paths = [get_size_path(group.step.type, name) for name in ("desiredSize", "maxSize")]
+    first, most = (to_integer(get_after(group.step, path)) for path in paths)
     known = "" if first is None else f"; {format_count(first, 'node')} at first"
     return known if most is None else f"{known or ';'}{',' if known else ''} {most} at most"
 
