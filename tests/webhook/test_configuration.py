@@ -33,7 +33,7 @@ def test_a_file_that_sets_everything_is_read(tmp_path: Path) -> None:
     (tmp_path / "ca.pem").write_bytes(pair().authority)
     file.write_text(
         "mode: prefer\narchitectures: [amd64, arm64]\ntaints: [arch=arm64:NoSchedule, spot:NoSchedule]\n"
-        "preferredWeight: 50\ndeadlineSeconds: 1\nannotate: true\nwarnings: true\nevents: true\n"
+        "preferredWeight: 50\ndeadlineSeconds: 1\nannotate: true\nwarnings: true\n"
         "cache: {memoryMib: 8, freshSeconds: 60, staleSeconds: 60, failureSeconds: 5}\n"
         f"registries: {{allowed: ['*.dkr.ecr.*.amazonaws.com', '[fd00::1]:5000'],"
         f" allowedNetworks: [10.1.2.0/24, 'fd00::/8'], plainHttp: ['registry:5000'],"
@@ -64,13 +64,13 @@ def test_what_the_schema_rejects_is_named_with_line_key_and_value(tmp_path: Path
         "3 architecture: architecture is unknown here. Did you mean architectures?",
         (
             "4 region: region is unknown here. Known here: mode, architectures, taints, preferredWeight, "
-            "deadlineSeconds, annotate, warnings, events, cache, registries, limits."
+            "deadlineSeconds, annotate, warnings, cache, registries, limits."
         ),
         "6 cache.memoryMiB: memoryMiB is unknown here. Did you mean memoryMib?",
         "8 limits.bodyKib: bodyKib is 1; it must be at least 16. Write 16 or more.",
         (
             "9 fresh_seconds: fresh_seconds is unknown here. Known here: mode, architectures, taints, preferredWeight, "
-            "deadlineSeconds, annotate, warnings, events, cache, registries, limits."
+            "deadlineSeconds, annotate, warnings, cache, registries, limits."
         ),
     ]
 

@@ -16,18 +16,18 @@ import pytest
 
 from multiarch.facts.admission import AdmissionMode
 from multiarch.webhook.decision_log import REPEAT_SECONDS, DecisionLog
-from multiarch.webhook.logs import Log, LogFormat, LogLevel
+from multiarch.webhook.logs import Log, LogLevel
 from multiarch.webhook.model import Decision, DecisionOutcome, DecisionReason, Request
 
 
 class Written:
     """A log, and the lines that it has written once it is closed."""
 
-    def __init__(self, folder: Path, style: LogFormat = LogFormat.JSON, level: LogLevel = LogLevel.INFO) -> None:
+    def __init__(self, folder: Path, level: LogLevel = LogLevel.INFO) -> None:
         self._file = folder / "log"
         self.dropped = 0
         self._descriptor = os.open(self._file, os.O_WRONLY | os.O_CREAT)
-        self.log = Log(style, level, descriptor=self._descriptor, dropped=self._drop)
+        self.log = Log(level, descriptor=self._descriptor, dropped=self._drop)
 
     def _drop(self, _reason: str, lines: int) -> None:
         self.dropped += lines
@@ -151,16 +151,14 @@ def test_a_decision_that_was_dropped_is_written_with_the_next_pod_of_its_owner(
 HOSTILE = 'a\x1b[31m\x7f\x9b\u202e\n\r\t"\\é日'
 
 
-@pytest.mark.parametrize("style", LogFormat)
-def test_no_text_of_others_steers_a_terminal_or_begins_a_line(tmp_path: Path, style: LogFormat) -> None:
-    written = Written(tmp_path, style)
+def test_no_text_of_others_steers_a_terminal_or_begins_a_line(tmp_path: Path) -> None:
+    written = Written(tmp_path)
     decision = Decision(DecisionOutcome.LEAVE, DecisionReason.UNSUPPORTED_IMAGE, HOSTILE, images=(HOSTILE,))
     DecisionLog(written.log).decided(request(owner=HOSTILE, name=HOSTILE), decision, 0.001)
     (line,) = written.lines()
     assert line.isprintable()
-    if style is LogFormat.JSON:
-        entry = json.loads(line)
-        assert (entry["message"], entry["owner"], entry["images"]) == (HOSTILE, HOSTILE, [HOSTILE])
+    entry = json.loads(line)
+    assert (entry["message"], entry["owner"], entry["images"]) == (HOSTILE, HOSTILE, [HOSTILE])
 
 
 def test_a_log_that_nobody_reads_delays_nothing_and_its_lines_are_counted() -> None:

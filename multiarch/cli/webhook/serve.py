@@ -11,7 +11,7 @@ from multiarch.cli.options.stacks import complete_stacks, plan_of
 from multiarch.errors import MultiarchError, OutsideError
 from multiarch.schema.webhook import WebhookConfiguration
 from multiarch.webhook.configuration import complete_from_stack, load_configuration
-from multiarch.webhook.logs import LogFormat, LogLevel
+from multiarch.webhook.logs import LogLevel
 
 HELP = """Run the server that the API server calls for new pods.
 
@@ -37,7 +37,7 @@ signal ends the process at once.
 \b
 Examples:
   multiarch webhook serve --certificate-dir /certificates --config /etc/multiarch/webhook.yaml
-  multiarch webhook serve --certificate-dir certs --stack checkout-prod --address 127.0.0.1 --log-format text
+  multiarch webhook serve --certificate-dir certs --stack checkout-prod --address 127.0.0.1
 
 Exit code: 0 after a signal; 2 for an invalid configuration or certificate; 3 if a port can't be used; 128 and the
 signal's number if a second signal ended it."""
@@ -73,15 +73,12 @@ def serve(
             help="Answer for so long after SIGTERM; with 6 s more, less than terminationGracePeriodSeconds.",
         ),
     ] = 5.0,
-    log_format: Annotated[
-        LogFormat, typer.Option(metavar="json|text", help="How log lines are written, to stderr.")
-    ] = LogFormat.JSON,
     log_level: Annotated[
         LogLevel,
         typer.Option(
             metavar="debug|info|warning|error",
-            help="Decisions are info, warning if an image could not be read. debug has all: also skipped pods, and "
-            "each repetition.",
+            help="Of the log, JSON lines on stderr. Decisions are info, warning if an image could not be read. debug "
+            "has all: also skipped pods, and each repetition.",
         ),
     ] = LogLevel.INFO,
 ) -> None:
@@ -96,7 +93,6 @@ def serve(
     options = service.ServiceOptions(
         certificate_dir,
         Listening(address, port, metrics_port, body_bytes=configuration.limits.body_kib * 1024),
-        log_format,
         log_level,
         drain_seconds,
     )
