@@ -164,11 +164,11 @@ def _node_lifecycle(scope: ArnScope) -> PolicyDocument:
     ]
     made = scope.ec2("fleet instance volume network-interface launch-template spot-instances-request")
     tag = f"kubernetes.io/cluster/{scope.cluster}"
-    owned = {"StringEquals": {_HAS + tag: "owned"}, "StringLike": {_HAS + _POOL: "*"}}
+    owned: _Conditions = {"StringEquals": {_HAS + tag: "owned"}, "StringLike": {_HAS + _POOL: "*"}}
     requested = {_ASKS + tag: "owned", _ASKS + _CLUSTER_NAME: scope.cluster}
     of_a_pool = {"StringLike": {_ASKS + _POOL: "*"}}
     creating = {"ec2:CreateAction": ["RunInstances", "CreateFleet", "CreateLaunchTemplate"]}
-    tagging = {
+    tagging: _Conditions = {
         "StringEqualsIfExists": {_ASKS + _CLUSTER_NAME: scope.cluster},
         "ForAllValues:StringEquals": {"aws:TagKeys": [_CLUSTER_NAME, "karpenter.sh/nodeclaim", "Name"]},
     }
