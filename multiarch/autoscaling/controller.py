@@ -60,6 +60,7 @@ def plan_karpenter(
     if kubelet.config:
         _check_kubelet_room(pools, settings.disk_size, kubelet, report)
     return KarpenterPlan(
+        settings,
         chart_version=version,
         queue=queue,
         controller_group=group,
@@ -80,10 +81,7 @@ def plan_karpenter(
             custom_networking=context.custom_networking,
         ),
         pools=pools,
-        service_monitor=settings.service_monitor,
         cordoned=cordoned,
-        spot_to_spot=settings.spot_to_spot_consolidation,
-        installed=settings.installed,
         isolated=isolated,
     )
 
