@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from components.rendering import declare
-from multiarch.autoscaling.model import Autoscaler, AutoscalingPlan, order_capacities
+from multiarch.autoscaling.model import Autoscaler, AutoscalingPlan, KarpenterPlan, order_capacities
 from multiarch.facts.architectures import Architecture
 from tests.components.declared import World
 from tests.stack.words import merged, plan
@@ -62,9 +62,14 @@ CLUSTER_AUTOSCALER = replace(
         ("web", FOUND_BY),
         ("web-arm", tuple(sorted((*FOUND_BY, ARM64_TAINT_TAG)))),
     ),
-    service_monitor=True,
+    settings=_SCALED.settings.model_copy(update={"service_monitor": True}),
 )
 KARPENTER = replace(_POOLED, pools=(_POOLED.pools[0], _POOLED.pools[-1]))
+
+
+def set_karpenter(**settings: object) -> KarpenterPlan:
+    """Karpenter with other settings."""
+    return replace(KARPENTER, settings=KARPENTER.settings.model_copy(update=settings))
 
 
 def autoscaling(*, cluster_autoscaler: bool = False, karpenter: bool = False) -> AutoscalingPlan:

@@ -41,14 +41,14 @@ def test_the_controller_tolerates_the_arm64_taint_and_those_of_its_group(with_ka
 
 def test_a_service_monitor_is_declared_where_the_plan_wants_one(with_karpenter: World) -> None:
     assert values(with_karpenter)["serviceMonitor"] == {"enabled": False}
-    wanted = replace(autoscaled.KARPENTER, service_monitor=True)
+    wanted = autoscaled.set_karpenter(service_monitor=True)
     found = autoscaled.world(replace(autoscaled.autoscaling(karpenter=True), karpenter=wanted))
     assert values(found)["serviceMonitor"] == {"enabled": True}
 
 
 def test_spot_nodes_are_replaced_by_cheaper_ones_where_the_plan_says_so(with_karpenter: World) -> None:
     assert values(with_karpenter)["settings"]["featureGates"] == {"spotToSpotConsolidation": False}
-    wanted = replace(autoscaled.KARPENTER, spot_to_spot=True)
+    wanted = autoscaled.set_karpenter(spot_to_spot_consolidation=True)
     found = autoscaled.world(replace(autoscaled.autoscaling(karpenter=True), karpenter=wanted))
     assert values(found)["settings"]["featureGates"] == {"spotToSpotConsolidation": True}
 
