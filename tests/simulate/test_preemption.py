@@ -14,8 +14,8 @@ from multiarch.simulate.preemption import Guard
 from multiarch.simulate.settled import NodeState, Settled
 from multiarch.simulate.simulation import list_planned_nodes, settle_pods
 from tests.scheduling.manifests import ZONES
-from tests.simulate.simulated import NONE, grown, pods
-from tests.stack.words import merged, plan
+from tests.simulate.simulated import NONE, grown, planned, pods
+from tests.stack.words import merged
 
 CONTEXT = SimulationContext(tuple(ZONES))
 STATIC = merged(NONE, {"nodeGroups": {"amd": {"instanceTypes": ["m7i.large"], "minSize": 2, "maxSize": 2}}})
@@ -24,7 +24,7 @@ HIGH: dict[str, Any] = {"priority": 1000}
 
 
 def started(words: dict[str, Any], *documents: object) -> tuple[NodeState, ...]:
-    made = plan(words)
+    made = planned(words)
     wanted = list(read_pods(documents))
     given = list_planned_nodes(made.node_groups, CONTEXT, wanted)
     return settle_pods(made.autoscaling, made.node_groups, CONTEXT, given, wanted).nodes
@@ -33,7 +33,7 @@ def started(words: dict[str, Any], *documents: object) -> tuple[NodeState, ...]:
 def then(
     words: dict[str, Any], nodes: Iterable[NodeState], *documents: object, guards: Sequence[Guard] = ()
 ) -> Settled:
-    made = plan(words)
+    made = planned(words)
     return settle_pods(made.autoscaling, made.node_groups, CONTEXT, tuple(nodes), read_pods(documents), guards=guards)
 
 
