@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 import re
 from pathlib import Path
@@ -84,13 +82,6 @@ def test_costs_in_json(run: type_of_run) -> None:
     ]
     assert stack["atMaximumSize"][0] == {"group": "general", "monthly": "328.208"}
     assert (stack["fallback"], stack["savings"], stack["unknown"]) == (None, [], [])
-
-
-def test_costs_as_csv_have_a_row_for_each_amount(run: type_of_run) -> None:
-    rows = list(csv.DictReader(io.StringIO(run("cost", "--prices", PRICES, "-o", "csv").out)))
-    assert {row["stack"] for row in rows} == {"checkout-dev", "gke-parity", "legacy-al2", "payments-prod"}
-    assert [row["per month"] for row in rows if row["what"] == "graviton"] == ["66.5030"]
-    assert {row["per month"] for row in rows if row["what"].startswith("NodePool")} == {"unknown"}
 
 
 def test_without_a_file_of_prices_the_command_says_how_to_get_one(run: type_of_run) -> None:

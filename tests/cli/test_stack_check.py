@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import os
 import subprocess
 import sys
@@ -82,8 +80,6 @@ def test_code_scanning_gets_the_line_of_each_problem(clone: Path, run: type_of_r
         "artifactLocation": {"uri": "config/stacks/Pulumi.checkout-dev.yaml"},
         "region": {"startLine": 38},
     }
-    rows = list(csv.DictReader(io.StringIO(run("stack", "check", "checkout-dev", "--output", "csv").out)))
-    assert ("38", "mixed-architectures") in {(row["line"], row["rule"]) for row in rows}
 
 
 def test_every_file_is_checked_though_one_is_rejected(clone: Path, run: type_of_run) -> None:
@@ -106,7 +102,7 @@ def test_warnings_pass_unless_strict(run: type_of_run) -> None:
 
 @pytest.mark.usefixtures("clone")
 def test_a_warning_that_every_group_has_is_one_line_and_a_record_for_each(run: type_of_run) -> None:
-    records = list(csv.DictReader(io.StringIO(run("stack", "check", "checkout-dev", "-o", "csv").out)))
+    records = run("stack", "check", "checkout-dev", "-o", "json").json["stacks"][0]["problems"]
     first, *others = (f"{row['key']} (line {row['line']})" for row in records if row["rule"] == "ami-not-pinned")
     told = run("stack", "check", "checkout-dev").err.splitlines()
     (found,) = (line for line in told if "not pinned" in line)
