@@ -162,26 +162,3 @@ def test_a_list_is_judged_line_by_line(run: type_of_run, root: str, tmp_path: Pa
     ran = run("audit", "images", "--images", str(file), "-o", "json")
     assert verdicts(ran)["amd64-only"]["arm64"] == "unsupported"
     assert [use["line"] for row in ran.json["images"] for use in row["uses"]] == [4, 2]
-
-
-@pytest.mark.usefixtures("clone")
-@pytest.mark.parametrize(
-    ("arguments", "says"),
-    [
-        (("a.yaml", "--images", "list"), "--images can't be combined with --manifests or a cluster"),
-        (("--manifests", "a.yaml", "--live"), "--manifests and --live are mutually exclusive"),
-        (("a.yaml", "--context", "here"), "--context can't be combined with --manifests. --manifests FILE"),
-        (("--images", "list", "--namespace", "shop"), "--images can't be combined with --manifests or a cluster"),
-        (("missing.yaml",), "missing.yaml can't be read"),
-        (("--images", "missing"), "missing can't be read"),
-        (("--kubeconfig", "nowhere"), "nowhere"),
-        (("a.yaml", "--group-by", "team="), "--group-by 'team=' is not a label's key."),
-        (("--images", "list", "--group-by", "team"), "a list of images has none"),
-        (("a.yaml", "--insecure-registry", "http://here:5000"), "'http://here:5000' is not HOST or HOST:PORT"),
-    ],
-)
-def test_wrong_usage_is_one_line_and_code_2(run: type_of_run, arguments: tuple[str, ...], says: str) -> None:
-    ran = run("audit", "images", *arguments)
-    assert (ran.code, ran.out) == (2, "")
-    assert says in ran.err
-    assert ran.err.count("\n") == 1

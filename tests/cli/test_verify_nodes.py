@@ -324,18 +324,3 @@ def test_adding_taints_needs_somebody_to_ask_and_the_right(verify: Callable[...,
     ran = verify("--fix-taints", "--yes")
     assert ran.code == 3
     assert 'resources: ["nodes"], verbs: ["patch"]' in ran.err
-
-
-@pytest.mark.parametrize(
-    ("words", "message"),
-    [
-        ((), "Which nodes? Give a STACK, or --cluster NAME."),
-        ((STACK, "--cluster", "shop"), "STACK and --cluster are mutually exclusive."),
-        (("--cluster", "shop", "--fix-taints"), "--fix-taints needs a STACK."),
-        ((STACK, "--yes"), "--yes and --dry-run belong to --fix-taints."),
-    ],
-)
-def test_options_that_exclude_each_other_are_rejected(run: type_of_run, words: tuple[str, ...], message: str) -> None:
-    ran = run("verify", "nodes", *words)
-    assert ran.code == 2
-    assert message in ran.err

@@ -127,33 +127,6 @@ def test_the_exit_code_counts_what_is_wrong_and_with_fail_on_what_is_not_known(
     assert run("verify", "pods", written(tmp_path, kept), "--fail-on", fail_on).code == code
 
 
-def test_manifests_without_pods_are_rejected(run: type_of_run, tmp_path: Path) -> None:
-    ran = run("verify", "pods", written(tmp_path, [node("arm")]))
-    assert (ran.code, ran.out) == (2, "")
-    assert "no Pods found. It reads the status of live Pods: kubectl get pods" in ran.err
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (
-            ("-", "--region", "eu-west-1"),
-            "error: --region and --profile are only used with --on-node. Omit them, or add it.\n",
-        ),
-        (
-            ("-", "--context", "x"),
-            (
-                "error: --context can't be combined with --manifests. --manifests FILE reads manifests, --live reads a "
-                "cluster.\n"
-            ),
-        ),
-    ],
-)
-def test_options_that_have_no_use_are_rejected(run: type_of_run, arguments: tuple[str, ...], message: str) -> None:
-    ran = run("verify", "pods", *arguments)
-    assert (ran.code, ran.out, ran.err) == (2, "", message)
-
-
 @pytest.fixture
 def ssm(monkeypatch: pytest.MonkeyPatch) -> Wired:
     """The stand-in for SSM, with an arm64 node that answers and one that does not."""
