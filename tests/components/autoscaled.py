@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from components.rendering import declare
-from multiarch.autoscaling.model import Autoscaler, AutoscalingPlan, order_capacities
+from multiarch.autoscaling.model import Autoscaler, AutoscalingPlan, KarpenterPlan, order_capacities
 from multiarch.facts.architectures import Architecture
 from tests.components.declared import PUBLIC, World
 from tests.stack.test_webhook import webhook
@@ -63,7 +63,7 @@ CLUSTER_AUTOSCALER = replace(
         ("web", FOUND_BY),
         ("web-arm", tuple(sorted((*FOUND_BY, ARM64_TAINT_TAG)))),
     ),
-    service_monitor=True,
+    settings=_SCALED.settings.model_copy(update={"service_monitor": True}),
 )
 KARPENTER = replace(_POOLED, pools=(_POOLED.pools[0], _POOLED.pools[-1]))
 
@@ -78,6 +78,11 @@ EVERY_CHART: Mapping[str, Any] = {
     },
 }
 """With both autoscalers, a stack that has every chart."""
+
+
+def set_karpenter(**settings: object) -> KarpenterPlan:
+    """Karpenter with other settings."""
+    return replace(KARPENTER, settings=KARPENTER.settings.model_copy(update=settings))
 
 
 def autoscaling(*, cluster_autoscaler: bool = False, karpenter: bool = False) -> AutoscalingPlan:

@@ -31,7 +31,8 @@ def values(found: World) -> dict[str, Any]:
 def other() -> World:
     """Karpenter with all that can be set, on subnets that are there already."""
     node_class = replace(autoscaled.KARPENTER.node_class, custom_networking=True, subnet_ids=tuple(SUBNETS))
-    plan = replace(autoscaled.KARPENTER, node_class=node_class, service_monitor=True, spot_to_spot=True, isolated=True)
+    wanted = autoscaled.set_karpenter(service_monitor=True, spot_to_spot_consolidation=True)
+    plan = replace(wanted, node_class=node_class, isolated=True)
     change = merged(EXISTING, {"nodeGroups": {"web": {"taints": ["dedicated=system:NoSchedule"]}}})
     return autoscaled.world(replace(autoscaled.autoscaling(karpenter=True), karpenter=plan), change)
 
