@@ -58,9 +58,3 @@ def test_the_workflows_that_the_documentation_shows_call_the_reusable_ones_right
     shown.write_text(re.sub(r"example/multiarch-eks/(\S+)@[0-9a-f]{40}", r"./\1", text), encoding="utf-8")
     check(build.ensure("actionlint"), "-shellcheck=", "-pyflakes=", shown)
     check(SCRIPTS / "check-jsonschema", "--builtin-schema", "vendor.github-workflows", shown)
-
-
-def test_the_documentation_begins_with_ten_lines() -> None:
-    assert len(BLOCKS[0].splitlines()) <= 10
-    assert "review.yml" in BLOCKS[0]
-    assert len(BLOCKS) >= 5

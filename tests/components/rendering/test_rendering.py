@@ -21,8 +21,9 @@ from components import component, rendering
 from components.rendering import RenderedStack, declare, marked_values, render
 from components.rendering.files import contents
 from components.rendering.files import replace as replace_files
+from components.rendering.marked_values import Where
 from components.rendering.recording import DuplicateResourceError
-from multiarch.errors import MultiarchError, OutsideError
+from multiarch.errors import MultiarchError, OutsideError, UnknownFactError
 from multiarch.stack.load import load_file
 from multiarch.stack.plan import make_plan
 from tests.components import autoscaled, declared
@@ -170,6 +171,9 @@ def test_a_folder_that_cannot_be_written_is_rejected_without_the_name_of_a_tempo
 def test_a_stack_without_a_region_is_rendered_with_a_mark_in_its_place() -> None:
     found = declared.world(region=None)
     assert {s.inputs["availabilityZone"] for s in found.all(declared.SUBNET)} == {"REGIONa", "REGIONb"}
+    # A region of no partition is not taken for a commercial one.
+    with pytest.raises(UnknownFactError, match="mars-north-1"):
+        Where.of("mars-north-1")
 
 
 def test_every_shipped_stack_is_rendered_with_user_data_that_has_the_suffix_of_its_format(tmp_path: Path) -> None:
