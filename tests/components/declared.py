@@ -215,11 +215,17 @@ def _declare(change: str, region: str | None) -> World:
 
 
 def goes_before(found: World, first: Recorded, second: Recorded) -> bool:
-    """Whether the engine deletes ``first`` before ``second``: ``first`` depends on it, by whatever way.
+    """Whether the engine deletes ``first`` before ``second``."""
+    return second.urn in list_outliving(found, first)
+
+
+def list_outliving(found: World, first: Recorded) -> set[str]:
+    """URNs of what the engine deletes after ``first``, which depends on it, by whatever way; and its own.
 
     As the engine sees it: a dependency on a component is one on its children, and a child depends on its parent.
     """
     resources = found.by_urn()
+    needed = {urn for resource in found.resources for urn in resource.dependencies}
     children: dict[str, list[str]] = {}
     for resource in found.resources:
         children.setdefault(resource.parent, []).append(resource.urn)
@@ -232,9 +238,9 @@ def goes_before(found: World, first: Recorded, second: Recorded) -> bool:
         seen.add(urn)
         resource = resources[urn]
         todo += [*resource.dependencies, resource.parent]
-        if urn != first.urn and not resource.custom and urn in {d for r in resources.values() for d in r.dependencies}:
+        if urn != first.urn and not resource.custom and urn in needed:
             todo += children.get(urn, [])
-    return second.urn in seen
+    return seen
 
 
 def walk(value: object) -> Iterator[Mapping[str, object]]:

@@ -100,20 +100,3 @@ def test_its_pods_are_rejected_until_they_get_credentials(installing: World) -> 
     assert CREDENTIALS in spec["validations"][0]["expression"]
     assert goes_before(found, found.one(autoscaled.ASSOCIATION, NAME), binding)
     assert goes_before(found, binding, policy)
-
-
-def test_the_release_comes_after_its_namespace_its_role_and_the_nodes(installing: World) -> None:
-    found = installing
-    release = found.one(RELEASE, NAME)
-    needed = [
-        *found.all(declared.MANAGED),
-        found.one(declared.ADDON, "coredns"),
-        found.one(declared.ADDON, "eks-pod-identity-agent"),
-        found.one(autoscaled.ASSOCIATION, NAME),
-        found.one(autoscaled.GUARD_BINDING, f"{NAME}-credentials"),
-        found.one(declared.ROLE_POLICY, NAME),
-        found.one(NAMESPACE, NAME),
-    ]
-    assert len(needed) == 2 + 6
-    for each in needed:
-        assert goes_before(found, release, each), each.urn

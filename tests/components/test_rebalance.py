@@ -115,10 +115,8 @@ def test_the_job_comes_last_and_the_policy_before_the_rights(installing: World) 
     needed = [
         rights,
         policy,
-        found.one(autoscaled.ASSOCIATION, NAME),
         found.one("kubernetes:core/v1:ConfigMap", NAME),
         found.one("kubernetes:networking.k8s.io/v1:NetworkPolicy", NAME),
-        *found.all(declared.MANAGED),
     ]
     for each in needed:
         assert goes_before(found, job, each), each.urn
