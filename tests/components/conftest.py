@@ -64,12 +64,12 @@ def with_own_network() -> declared.World:
 def installing() -> declared.World:
     """The admission webhook, and the CronJob that rebalances."""
     own = webhook(ecrRepositories=[declared.OTHERS, "shop/api"])
-    return declared.world(merged(declared.PUBLIC, {**own, **rebalance()}))
+    return declared.world({**declared.PUBLIC, **declared.NO_NETWORK, **own, **rebalance()})
 
 
 @pytest.fixture(scope="session")
 def with_cluster_autoscaler() -> declared.World:
-    return autoscaled.world(autoscaled.autoscaling(cluster_autoscaler=True))
+    return autoscaled.world(autoscaled.autoscaling(cluster_autoscaler=True), declared.NO_NETWORK)
 
 
 @pytest.fixture(scope="session")

@@ -165,6 +165,8 @@ OWN_NETWORK: Mapping[str, Any] = {
     "controlPlaneSubnetIds": ["subnet-00000006", "subnet-00000007"],
     "podSubnets": {"eu-west-1a": "subnet-00000008", "eu-west-1b": "subnet-00000009"},
 }
+NO_NETWORK: Mapping[str, Any] = {"network": {key: OWN_NETWORK[key] for key in ("vpcId", "privateSubnets")}}
+"""For stacks of which no test looks at the network: a third of their resources, and of their time."""
 OTHERS = "arn:aws:ecr:us-east-1:444455556666:repository/base/*"
 """Repositories of another account."""
 

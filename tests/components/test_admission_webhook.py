@@ -15,9 +15,8 @@ from multiarch.schema.webhook_installation import ChartValues
 from sandbox.layout import CLONE
 from tests.components import autoscaled, declared
 from tests.components.autoscaled import RELEASE
-from tests.components.declared import PUBLIC, World, goes_before, world
+from tests.components.declared import NO_NETWORK, PUBLIC, World, goes_before, world
 from tests.stack.test_webhook import IMAGE, webhook
-from tests.stack.words import merged
 
 NAME = "multiarch-webhook"
 WRITTEN: dict[str, Any] = {
@@ -35,7 +34,7 @@ NAMESPACE = "kubernetes:core/v1:Namespace"
 def without_ecr() -> World:
     configuration = {"mode": "observe", "registries": {"ecr": False, "pullSecrets": ["team-a/registry"]}}
     own = webhook(**WRITTEN, configuration=configuration, hostNetwork=True)
-    return world(merged(PUBLIC, own) | {"arm64Taint": "cpu=graviton:NoSchedule"})
+    return world({**PUBLIC, **NO_NETWORK, **own, "arm64Taint": "cpu=graviton:NoSchedule"})
 
 
 def values(found: World) -> Any:  # noqa: ANN401  (the chart's)
