@@ -156,8 +156,11 @@ class Sandbox:
             self._pulumi("stack", stack, ["rm", "--yes", "--preserve-config"])
             return _done(outcome)
 
-    def make_vpc(self, stack: str) -> vpc.ExistingVpc:
-        """Create a VPC in the region of ``stack``, as if it were there before; ``down`` does not name it as left."""
+    def make_vpc(self, stack: str) -> str:
+        """Create a VPC in the region of ``stack``, as if it were there before; ``down`` does not name it as left.
+
+        Return the key of a stack file that names it.
+        """
         with state.exclusive(self.layout, "vpc"), self._running(stack) as running:
             aws = inventory.Aws(_known(running.server).url, self.layout.region(stack))
             return vpc.create(aws)
