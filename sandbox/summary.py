@@ -59,7 +59,7 @@ def _print_counts(console: Console, where: str, found: Mapping[str, Sequence[str
 
 def _print_stack(console: Console, layout: Layout, stack: str) -> None:
     if recorded := releases(layout.manifests(stack)):
-        text = f"[bold]Helm releases of {stack}[/bold], recorded and not installed: the sandbox runs no charts"
+        text = f"[bold]Helm releases of {stack}[/bold], recorded and not installed"
         console.print(text, soft_wrap=True)
         for line in recorded:
             console.print(f"  {escape(line)}", highlight=False, soft_wrap=True)
@@ -111,7 +111,7 @@ def print_next(console: Console, stack: str, *, private: bool = False) -> None:
   nothing would change:  make preview STACK={stack}
   change the stack:      edit config/stacks/Pulumi.{stack}.yaml, then preview it as above
   a stack beside it:     make up STACK=…; make status lists them
-  a shell for pulumi:    eval "$(.venv/bin/python -m sandbox env {stack})"
+  pulumi, stack pin:     first eval "$(.venv/bin/python -m sandbox env {stack})"
   take everything down:  make down{in_aws if private else ""}""", highlight=False, soft_wrap=True)  # fmt: skip
 
 
