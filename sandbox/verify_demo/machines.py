@@ -110,7 +110,9 @@ class Machine:
 
     def _report(self, pods: Iterable[RunningPod]) -> str:
         """Return what the script of ``multiarch verify`` prints: the lines of ``multiarch/verify/on_node/shell``."""
-        taints = ",".join(map(str, self.registers.taints))
+        flags = ["--node-labels=" + ",".join(f"{key}={value}" for key, value in self.registers.labels.items())]
+        if self.registers.taints:
+            flags.append("--register-with-taints=" + ",".join(map(str, self.registers.taints)))
         programs = {
             "kubelet": f"Kubernetes {self._kubelet}",
             "containerd": f"containerd github.com/containerd/containerd/v2 {_CONTAINERD}",
@@ -122,7 +124,7 @@ class Machine:
             ("os", get_family(self.group.family).os_example),
             *(("program", name, f"/usr/bin/{name}", own, said) for name, said in programs.items()),
             ("kubelet", "1000"),
-            *([("flag", f"--register-with-taints={taints}")] if taints else []),
+            *(("flag", flag) for flag in flags),
             *(self._container(pod, str(_PID + number)) for number, pod in enumerate(pods)),
         ]
         text = "\n".join("\t".join(row) for row in rows)

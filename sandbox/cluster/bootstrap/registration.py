@@ -1,7 +1,6 @@
-"""The labels and taints that a kubelet registers its node with.
+"""The labels and taints that a kubelet registers its node with, read as `multiarch verify nodes` reads a running one's.
 
-Taints are read as `multiarch verify nodes` reads those of a running kubelet; `tests/tools` compares that reader with
-the kubelet's own command line.
+`tests/tools` compares that reader with the kubelet's own command line.
 """
 
 from __future__ import annotations
@@ -30,6 +29,4 @@ def registration(start: KubeletStart) -> Registration:
     found = read_kubelet_registration(start.flags, files)
     if found.taints is None:
         raise NodeStartError(f"The kubelet does not start: {'; '.join(found.faults)}.")
-    named = [value for name, _, value in (flag.partition("=") for flag in start.flags) if name == "--node-labels"]
-    labels = {key: value for key, _, value in (pair.partition("=") for text in named for pair in text.split(","))}
-    return Registration(labels, tuple(sorted(found.taints)))
+    return Registration(found.labels or {}, tuple(sorted(found.taints)))
