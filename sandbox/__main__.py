@@ -96,9 +96,7 @@ def _project(
 
 
 def _sandbox(context: typer.Context, providers: str = "") -> lifecycle.Sandbox:
-    sandbox = context.obj
-    if not isinstance(sandbox, lifecycle.Sandbox):
-        raise TypeError(type(sandbox))
+    sandbox: lifecycle.Sandbox = context.obj
     if providers:
         sandbox.official = plugins.parse_names(providers)
     return sandbox
