@@ -183,11 +183,11 @@ class Sandbox:
         Raises:
             SandboxUsageError: nothing is up.
         """
-        engine, running = state.load(self.layout).engine, server.find_running(self.layout)
-        if engine is None or running is None:
+        found, running = state.load(self.layout).engine, server.find_running(self.layout)
+        if found is None or running is None:
             raise SandboxUsageError("The sandbox is not up.", hint="`make up` starts it.")
-        environment.write_shim(self.layout, engine)
-        return environment.build(self.layout, engine, running.url, stack, self._environ, by_hand=True)
+        environment.write_shim(self.layout, found)
+        return environment.build(self.layout, found, running.url, stack, self._environ, by_hand=True)
 
     # -- the sandbox ------------------------------------------------------------------------------------------------
 
