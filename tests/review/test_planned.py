@@ -79,8 +79,6 @@ SUBNETS = ["subnet-0123456789abcdef0", "subnet-0123456789abcdef1"]
 CASES: Mapping[str, tuple[Mapping[str, Any], Mapping[str, Risk]]] = {
     "clusterName": ({"clusterName": "other"}, {"replace-stateful": HIGH}),
     "network.cidr": ({"network": {"cidr": "10.2.0.0/16"}}, {"replace-stateful": HIGH, "replace-running": MEDIUM}),
-    "network.serviceCidr": ({"network": {"serviceCidr": "172.30.0.0/16"}}, {"replace-stateful": HIGH}),
-    "network.ipFamily": ({"network": {"ipFamily": "ipv6"}}, {"replace-stateful": HIGH}),
     "iam.permissionsBoundary": ({"iam": {"permissionsBoundary": None}}, {"widen-iam": HIGH}),
     "iam.path": ({"iam": {"path": "/other/"}}, {"replace-stateful": HIGH, "roll-nodes": MEDIUM}),
     "iam.nodePolicies": (
@@ -89,8 +87,6 @@ CASES: Mapping[str, tuple[Mapping[str, Any], Mapping[str, Risk]]] = {
     ),
     "iam.pullThroughRepositories": ({"iam": {"pullThroughRepositories": ["*"]}}, {"widen-iam": HIGH}),
     "upgradePolicy": ({"upgradePolicy": "STANDARD"}, {"change-control-plane": MEDIUM}),
-    "zonalShift": ({"zonalShift": True}, {"change-control-plane": MEDIUM}),
-    "controlPlaneTier": ({"controlPlaneTier": "tier-xl"}, {"change-control-plane": MEDIUM}),
     "network.nat": ({"network": {"nat": "single"}}, {"delete-running": HIGH, "delete-stateful": HIGH}),
     "network.zones": ({"network": {"zones": 3}}, {"roll-nodes": MEDIUM}),
     "network.endpoints": ({"network": {"endpoints": ["ec2", "s3"]}}, {"delete-running": HIGH}),
@@ -108,7 +104,6 @@ CASES: Mapping[str, tuple[Mapping[str, Any], Mapping[str, Risk]]] = {
     ),
     "logging.types": ({"logging": {"types": ["api"]}}, {"weaken-logging": MEDIUM}),
     "logging.types, all": ({"logging": {"types": []}}, {"weaken-logging": MEDIUM, "delete-stateful": HIGH}),
-    "logging.retentionDays": ({"logging": {"retentionDays": 7}}, {"weaken-logging": MEDIUM}),
     "access.entries": (
         {"access": {"entries": {"shop": {"principal": ADMIN, "policies": {"AmazonEKSEditPolicy": {}}}}}},
         {"widen-cluster-access": MEDIUM},
@@ -131,11 +126,8 @@ CASES: Mapping[str, tuple[Mapping[str, Any], Mapping[str, Risk]]] = {
         {"session": {"logToCloudWatch": False}},
         {"weaken-logging": MEDIUM, "delete-stateful": HIGH},
     ),
-    "session.logRetentionDays": ({"session": {"logRetentionDays": 7}}, {"weaken-logging": MEDIUM}),
     "deletionProtection": ({"deletionProtection": False}, {"weaken-protection": HIGH}),
     "nodeTerminationHandler": ({"nodeTerminationHandler": False}, {"delete-running": HIGH}),
-    "gpuDevicePlugin": ({"gpuDevicePlugin": False}, {"delete-running": HIGH}),
-    "efaDevicePlugin": ({"efaDevicePlugin": False}, {"delete-running": HIGH}),
     "charts.registry": ({"charts": {"registry": "oci://a.example.com/b"}}, {"change-add-on": MEDIUM}),
     "charts.imageRegistries": (
         {"charts": {"imageRegistries": COPIED}},
@@ -174,12 +166,10 @@ CASES: Mapping[str, tuple[Mapping[str, Any], Mapping[str, Risk]]] = {
         {"admissionWebhook": {"tolerations": [{"operator": "Exists"}]}},
         {"change-webhook": MEDIUM},
     ),
-    "webhook ecrRepositories": ({"admissionWebhook": {"ecrRepositories": ["*"]}}, {"widen-iam": HIGH}),
     "rebalance.dryRun": (
         {"rebalance": {"dryRun": False}},
         {"change-rebalance": HIGH, "widen-kubernetes-rbac": HIGH},
     ),
-    "rebalance.evictSingle": ({"rebalance": {"evictSingle": True}}, {"change-rebalance": HIGH}),
     "rebalance.namespaces": ({"rebalance": {"namespaces": []}}, {"change-rebalance": HIGH, "narrow-permissions": LOW}),
     "rebalance.schedule": ({"rebalance": {"schedule": "0 * * * *"}}, {"change-rebalance": MEDIUM}),
     "rebalance.pullSecrets": ({"rebalance": {"pullSecrets": ["shop/registry"]}}, {"widen-kubernetes-rbac": HIGH}),
