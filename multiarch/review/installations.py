@@ -36,7 +36,7 @@ _HIGH = (
 )
 _LOW = (
     *("replicas", "maxReplicas", "cpuPercent", "resources", "serviceMonitor"),
-    *("configuration.annotate", "configuration.warnings", "configuration.events", "configuration.cache"),
+    *("configuration.annotate", "configuration.warnings", "configuration.cache"),
 )
 """Values of the chart that decide which pods change, or what the webhook reaches and trusts; and harmless ones."""
 

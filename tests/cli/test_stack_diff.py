@@ -98,7 +98,6 @@ def test_a_new_stack_ends_no_nodes(repository: Path, run: type_of_run) -> None:
         (("payments-dev",), "There is no stack payments-dev"),
         (("payments-prod", "--against", "nowhere"), "Git knows no commit 'nowhere'"),
         (("elsewhere/Pulumi.payments-prod.yaml",), "Give --against FILE."),
-        (("broken-dev",), "team"),
         (
             ("payments-prod", "--against", "config/stacks/Pulumi.legacy-al2.yaml"),
             "--against takes another version of config/stacks/Pulumi.payments-prod.yaml",
@@ -110,7 +109,6 @@ def test_what_can_not_be_compared_is_rejected(
 ) -> None:
     (repository / "elsewhere").mkdir()
     shutil.copy(repository / STACK, repository / "elsewhere")
-    (repository / STACK).with_name("Pulumi.broken-dev.yaml").write_text("config:\n  a: b\n", encoding="utf-8")
     ran = run("stack", "diff", *arguments)
     assert (ran.code, ran.out) == (2, "")
     assert says in ran.err
