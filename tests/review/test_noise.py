@@ -36,11 +36,7 @@ RETAGGED = {"tags": {"team": "b"}, "tagsAll": {"team": "b"}}
         (update(ROLE, TAGGED, RETAGGED, "tags.team", "tagsAll.team"), "tags-only"),
         (update(GROUP, {"scalingConfig": {}}, {"scalingConfig": {}}, "scalingConfig.desiredSize"), "desired-size"),
         (update(ROLE, {"name": "a"}, {"name": "a"}, "uniqueId"), "computed-values"),
-        (
-            update(DEPLOYMENT, {"metadata": {}}, {"metadata": {}}, 'metadata.labels["helm.sh/chart"]'),
-            "metadata-only",
-        ),
-        (update("pulumi:providers:aws", {"version": "7.1"}, {"version": "7.2"}, "version"), "provider-version"),
+        (update(DEPLOYMENT, {"metadata": {}}, {"metadata": {}}, "metadata.resourceVersion"), "status-only"),
         (step("create", "multiarch-eks:components:NodeGroup", "api", None, {}), "components"),
     ],
 )
