@@ -7,8 +7,9 @@ from typing import Any
 import pytest
 
 from multiarch.rules import Severity
+from multiarch.schema.base import FORMS
 from multiarch.schema.webhook import WebhookConfiguration
-from multiarch.schema.webhook_installation import FORMS, ChartValues
+from multiarch.schema.webhook_installation import ChartValues
 from multiarch.stack.model import AdmissionWebhookPlan
 from tests.stack.files import CONFIG, Project
 from tests.stack.test_autoscaling_contradictions import NO_AGENT, NO_NAT
@@ -128,7 +129,7 @@ def test_every_pattern_has_its_form_in_words() -> None:
 
     # The configuration's lists have messages of their own.
     said = patterns(ChartValues.model_json_schema()) - patterns(WebhookConfiguration.model_json_schema())
-    assert said == set(FORMS)
+    assert said <= FORMS.keys()
 
 
 def test_keys_are_those_of_the_stack_file_alone(project: Project) -> None:
@@ -150,36 +151,13 @@ def test_keys_are_those_of_the_stack_file_alone(project: Project) -> None:
         ),
         ("resources: {requests: {memory: 64Mi}}", "", "resources.requests.memory is 64Mi; with"),
         ("resources: {limits: {memory: 1G}}", ".resources.limits.memory", "whole number of Mi or Gi, such as 512Mi."),
-        (
-            "resources: {requests: {memory: 1Gi}, limits: {memory: 512Mi}}",
-            ".resources",
-            "requests.memory is 1Gi; it must be at most limits.memory, 512Mi",
-        ),
-        (
-            "resources: {limits: {cpu: 50m}}",
-            ".resources",
-            "requests.cpu is 100m; it must be at most limits.cpu, 50m",
-        ),
-        (
-            "extraEnv: [{name: A, value: b, valueFrom: {fieldRef: {}}}]",
-            ".extraEnv[0]",
-            "value and valueFrom of A are mutually",
-        ),
         ("priorityClassName: High", ".priorityClassName", "'High'; it takes a DNS name in lower case"),
         ("imagePullSecrets: [{name: a_b}]", ".imagePullSecrets[0].name", "a_b"),
         ("tolerations: [{operator: Exist}]", ".tolerations[0].operator", "Exists"),
-        ("tolerations: [{key: a, operator: Exists, value: b}]", ".tolerations[0]", "Exists takes no value"),
-        ("tolerations: [{key: a, tolerationSeconds: 5}]", ".tolerations[0]", "needs the effect NoExecute"),
-        ("tolerations: [{value: b}]", ".tolerations[0]", "the operator must be Exists"),
-        ("tolerations: [{key: a b}]", ".tolerations[0]", "a taint key takes"),
-        ("extraVolumeMounts: [{name: ca, mountPath: /ca}]", "", "there is no volume ca"),
-        ("extraVolumeMounts: [{name: certificate}]", ".extraVolumeMounts[0].mountPath", "missing"),
-        ("extraVolumes: [{name: certificate}]", "", "extraVolumes need names of their own"),
-        ("podLabels: {team: a b}", "", "a label value takes"),
         ("metricsPort: 8443", "", "securePort and metricsPort must differ"),
     ],
 )
-def test_what_the_api_server_rejects_is_rejected_with_file_and_line(
+def test_what_does_not_fit_together_is_rejected_with_file_and_line(
     project: Project, written: str, path: str, message: str
 ) -> None:
     lines = project.lines(f"{CONFIG}  multiarch-eks:admissionWebhook: {{{written}}}\n")
