@@ -153,7 +153,7 @@ class NodeSourceReader:
             return found
         bare, autoscaling = found, self._client("autoscaling")
         named = self._try("the AMIs", lambda: with_images(ec2, bare)) or bare
-        members = self._try("the Auto Scaling Groups", lambda: with_scaling_groups(autoscaling, ec2, named))
+        members = self._try("the Auto Scaling Groups", lambda: with_scaling_groups(autoscaling, named))
         return members or named
 
     def _check_same_cluster(self, nodes: Iterable[ObservedNode], instances: Iterable[Instance]) -> None:

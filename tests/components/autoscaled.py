@@ -9,7 +9,8 @@ from typing import Any
 from components.rendering import declare
 from multiarch.autoscaling.model import Autoscaler, AutoscalingPlan, KarpenterPlan, order_capacities
 from multiarch.facts.architectures import Architecture
-from tests.components.declared import World
+from tests.components.declared import PUBLIC, World
+from tests.stack.test_webhook import webhook
 from tests.stack.words import merged, plan
 
 RELEASE = "kubernetes:helm.sh/v3:Release"
@@ -65,6 +66,18 @@ CLUSTER_AUTOSCALER = replace(
     settings=_SCALED.settings.model_copy(update={"service_monitor": True}),
 )
 KARPENTER = replace(_POOLED, pools=(_POOLED.pools[0], _POOLED.pools[-1]))
+
+EVERY_CHART: Mapping[str, Any] = {
+    **PUBLIC,
+    **webhook(),
+    "gpuDevicePlugin": True,
+    "efaDevicePlugin": True,
+    "nodeGroups": {
+        "own": {"instanceTypes": ["g6.xlarge"], "kind": "self-managed"},
+        "near": {"instanceTypes": ["c7gn.16xlarge"], "efa": True},
+    },
+}
+"""With both autoscalers, a stack that has every chart."""
 
 
 def set_karpenter(**settings: object) -> KarpenterPlan:

@@ -175,15 +175,26 @@ def test_a_contradiction_is_named_with_its_key_and_the_fix(case: Case) -> None:
     check_contradiction(*case)
 
 
-@pytest.mark.parametrize(("own", "warned"), [("", 0), ("  multiarch-eks:session: {idleTimeoutMinutes: 5}\n", 1)])
-def test_sessions_in_auto_mode_warn_where_the_stack_file_asks_for_them(own: str, warned: int) -> None:
+SECTIONS = {
+    "session": ("idleTimeoutMinutes: 5", "auto-mode-session"),
+    "admissionWebhook": ("image: a.example.com/b:1", "webhook-not-used"),
+    "rebalance": ("image: a.example.com/b:1", "rebalance-not-used"),
+}
+
+
+@pytest.mark.parametrize("written", [False, True])
+def test_a_section_without_effect_is_named_where_the_stack_file_has_it(tmp_path: Path, *, written: bool) -> None:
+    project = tmp_path / "Pulumi.yaml"
+    defaults = "".join(f"      {name}: {{{setting}}}\n" for name, (setting, _) in SECTIONS.items())
+    project.write_text((CLONE / "Pulumi.yaml").read_text("utf-8").partition("      session:")[0] + defaults, "utf-8")
+    own = "".join(f"  multiarch-eks:{name}: {{{setting}}}\n" for name, (setting, _) in SECTIONS.items() if written)
     words = "config:\n  aws:region: eu-west-1\n  multiarch-eks:autoscaling: {use: auto-mode}\n" + own
     for key, value in {"team": "shop", "environment": "dev", "owner": "a@example.com", "costCenter": '"1"'}.items():
         words += f"  multiarch-eks:{key}: {value}\n"
-    loaded = load_file(Path("Pulumi.shop-dev.yaml"), project_file=CLONE / "Pulumi.yaml", text=words)
+    loaded = load_file(Path("Pulumi.shop-dev.yaml"), project_file=project, text=words)
     assert loaded.spec.session.written, "the project has it for all stacks"
-    found = [each.rule for each in make_plan(loaded, today=TODAY).warnings]
-    assert found.count("auto-mode-session") == warned
+    found = {each.rule for each in make_plan(loaded, today=TODAY).warnings}
+    assert found & {rule for _, rule in SECTIONS.values()} == {rule for _, rule in SECTIONS.values() if written}
 
 
 @pytest.mark.parametrize(
