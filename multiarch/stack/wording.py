@@ -15,7 +15,6 @@ from multiarch.frozen import dataclass
 from multiarch.schema.autoscaling import AutoMode, AutoModeNodePool
 from multiarch.schema.base import FORMS, Section
 from multiarch.schema.stack import StackSpec
-from multiarch.schema.webhook import WebhookConfiguration
 from multiarch.stack.origin import Origin
 from multiarch.stack.schema_paths import (
     find_elsewhere,
@@ -201,7 +200,7 @@ def _unknown_key(path: KeyPath, document: _Document) -> str:
     key, model = str(path[-1]), find_model(path[:-1], document.root)
     if document.root is StackSpec and key in _BELONGS:
         return _BELONGS[key]
-    if model is WebhookConfiguration and key == "events":
+    if model and model.__name__ == "WebhookConfiguration" and key == "events":
         return _NO_EVENTS
     if model in (AutoMode, AutoModeNodePool) and key in NOT_GIVEN:
         return NOT_GIVEN[key]
