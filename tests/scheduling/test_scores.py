@@ -45,11 +45,6 @@ def test_free_resources_and_their_balance(cpu: int, memory: int, free: ResourceA
     assert score_free(NODE, free, NOTHING, spec) + score_balance(NODE, free, spec.requests) == score
 
 
-def test_containers_without_requests_count_as_used() -> None:
-    there = ResourceAmounts(cpu=1000, memory=4 * GI)
-    assert score_free(NODE, NODE, there, wanting(0, 0, assumed=ResourceAmounts(cpu=400, memory=0))) == (65 + 75) // 2
-
-
 def test_a_node_without_resources_scores_nothing() -> None:
     assert score_free(NOTHING, NOTHING, NOTHING, wanting(0, 0)) == 0
     assert score_balance(NOTHING, NOTHING, wanting(1, 1).requests) == 0
@@ -62,11 +57,6 @@ def test_every_container_without_a_request_counts_by_itself() -> None:
     assert pod(containers=[both]).spec.assumed == NOTHING
     assert pod(containers=[both], initContainers=[none]).spec.assumed == NOTHING
     assert pod(containers=[none], resources={"requests": {"cpu": "1"}}).spec.assumed == ResourceAmounts(memory=MIB_200)
-
-
-def test_preferences_are_shares_of_the_best() -> None:
-    nodes = [Candidate(50, 0, 10), Candidate(100, 2, 0), Candidate(0, 1, 20)]
-    assert score_candidates(nodes, (), 3) == [10 + 100 + 300, 0 + 200 + 0, 20 + 0 + 150]
 
 
 def test_the_default_spread_counts_hosts_and_zones() -> None:

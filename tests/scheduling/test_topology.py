@@ -99,11 +99,6 @@ def test_rules_that_a_trial_asked_for_first_count_what_stays() -> None:
     assert allowed(placements, spread, ON_A, ON_B) == ["b"]
 
 
-def test_schedule_anyway_excludes_nothing() -> None:
-    spread = web(constraint(whenUnsatisfiable="ScheduleAnyway"))
-    assert allowed(placed((spread, ON_A), (spread, ON_A), nodes=NODES), spread, *NODES) == ["a", "b", "c"]
-
-
 def test_a_zone_without_nodes_is_not_a_domain_until_somebody_asks_about_a_node_in_it() -> None:
     spread = web(constraint())
     one_zone = placed((spread, ON_A), (spread, ON_A))
@@ -232,11 +227,6 @@ def test_mismatch_label_keys_omit_the_pods_own_value() -> None:
     exclusive = pod(labels=one, affinity=affinity("podAntiAffinity", term(mismatchLabelKeys=["tenant"])))
     assert allowed(placed((pod(labels=one), ON_A)), exclusive, ON_A) == ["a"]
     assert allowed(placed((pod(labels={"app": "web", "tenant": "b"}), ON_A)), exclusive, ON_A) == []
-
-
-def test_a_term_without_a_selector_means_nobody() -> None:
-    nobody = apart({"topologyKey": ZONE})
-    assert allowed(placed((web(), ON_A)), nobody, ON_A) == ["a"]
 
 
 def test_two_nodes_cannot_have_one_name() -> None:

@@ -46,9 +46,3 @@ def test_each_terminal_status_has_a_reason_and_a_hint(detail: str, status: Answe
     assert answer.status is status
     assert answer.reason
     assert answer.hint
-
-
-@pytest.mark.parametrize("status", ["Pending", "InProgress", "In Progress", "Delayed", "Cancelling"])
-def test_other_statuses_go_on(status: str) -> None:
-    assert not outcomes.has_ended({"Status": status, "StatusDetails": status})
-    assert not outcomes.has_ended({"Status": status})

@@ -83,10 +83,6 @@ def test_only_the_lines_of_the_value_change(path: str, expected: list[str]) -> N
     assert changes(path, comment="note") == expected
 
 
-def test_a_comment_stays_when_no_new_one_is_given() -> None:
-    assert changes("groups.pinned.ami.id") == ["-         id: ami-2 # of today", '+         id: "new" # of today']
-
-
 def test_a_new_key_goes_below_a_given_one() -> None:
     edited = set_value(TEXT, Addition(("config", "groups", "long", "x"), "new"), below="instanceTypes")
     assert '        - y # yy\n      x: "new"\n      ami:' in edited
