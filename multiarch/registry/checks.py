@@ -28,15 +28,6 @@ class BlobCheck:
         self._algorithm = descriptor.digest.partition(":")[0]
         self._hash = hashlib.new(self._algorithm)
 
-    def announced(self, response: aiohttp.ClientResponse) -> None:
-        """Raise TOO_LARGE or WRONG_DIGEST if the Content-Length is not the blob's size."""
-        length, size = response.content_length, self._expected.size
-        if length is None or length == size:
-            return
-        detail = f"{get_host(response.url)} announced {length} bytes for a blob of {size}"
-        reason = RegistryReason.TOO_LARGE if length > size else RegistryReason.WRONG_DIGEST
-        raise self._operation.error(reason, detail)
-
     def add(self, chunk: bytes) -> None:
         """Add a chunk; raise TOO_LARGE as soon as there are too many bytes."""
         self._size += len(chunk)

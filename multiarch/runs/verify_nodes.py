@@ -116,7 +116,7 @@ class NodeSourceReader:
     def _judge_autoscaler(self, region: str) -> tuple[Finding, ...]:
         """Judge the flags of an autoscaler that the cluster had before the stack."""
         plan = self.plan.autoscaling.cluster_autoscaler if self.plan else None
-        if plan is None or not plan.installed:
+        if plan is None or not plan.settings.installed:
             return ()
         with self._open(region) as cluster:
             found = read_running(cluster, cluster.objects([Kind.DEPLOYMENT]), CLUSTER_AUTOSCALER)

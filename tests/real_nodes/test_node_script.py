@@ -46,7 +46,7 @@ def machine(folder: Path, architecture: Architecture) -> Machine:
 def test_a_node_of_each_architecture_says_what_it_is(tmp_path: Path, architecture: Architecture) -> None:
     node = machine(tmp_path, architecture)
     node.write("config.json", json.dumps(_CONFIG))
-    node.start_kubelet("--config", "/node/config.json")
+    node.start_kubelet("--config", "/node/config.json", "--node-labels=team=payments")
     node.start_containerd()
     found = node.report()
 
@@ -56,6 +56,7 @@ def test_a_node_of_each_architecture_says_what_it_is(tmp_path: Path, architectur
         ("kubelet", "containerd", "runc"), architecture
     )
     assert all(re.match(r"\d+\.\d+", each.version) for each in found.programs[1:])
+    assert found.labels == {"team": "payments"}
     assert [str(taint) for taint in found.taints or ()] == ["arch=arm64:NoSchedule"]
     assert found.faults == ()
 
@@ -67,11 +68,12 @@ def test_every_shell_says_the_same(tmp_path: Path, shell: tuple[str, ...]) -> No
     node = machine(tmp_path, _AMD64)
     node.write("config.yaml", _YAML)
     node.write("drop-ins/10-labels.conf", "{}")
-    node.start_kubelet("--config=/node/config.yaml", "--config-dir=/node/drop-ins")
+    node.start_kubelet("--config=/node/config.yaml", "--config-dir=/node/drop-ins", "--node-labels", "team=payments")
     text = node.run(build_node_script(), by=shell)
     found = node.report(by=shell)
 
     assert "secret" not in text
+    assert found.labels == {"team": "payments"}
     assert [str(taint) for taint in found.taints or ()] == ["arch=arm64:NoSchedule"]
     assert [each.elf and each.elf.architecture for each in found.programs] == [_AMD64] * 3
     assert all(re.match(r"\d+\.\d+", each.version) for each in found.programs[1:])
@@ -81,7 +83,7 @@ def test_every_shell_says_the_same(tmp_path: Path, shell: tuple[str, ...]) -> No
 @pytest.mark.parametrize("architecture", Architecture)
 def test_it_writes_nothing(tmp_path: Path, architecture: Architecture, *, containers: bool) -> None:
     node = machine(tmp_path, architecture)
-    node.start_kubelet()
+    node.start_kubelet("--node-labels=team=payments")
     folders = node.make_writable()
     before = tree(folders)
     found = node.report(containers=containers)
@@ -113,7 +115,7 @@ def test_a_kubelet_for_another_architecture_is_found(tmp_path: Path) -> None:
     assert kubelet.elf is not None
     assert (kubelet.path, kubelet.elf.architecture) == ("/node/bin/kubelet", _ARM64)
     assert found.architecture is _AMD64
-    assert found.taints is None
+    assert (found.labels, found.taints) == (None, None)
 
 
 def test_a_node_without_a_kubelet_shows_its_boot_log_without_secrets(tmp_path: Path) -> None:
@@ -139,16 +141,16 @@ def test_a_node_without_a_kubelet_shows_its_boot_log_without_secrets(tmp_path: P
 
 def test_bottlerocket_is_asked_through_its_api(tmp_path: Path) -> None:
     node = machine(tmp_path, _AMD64)
-    settings = {"kubernetes": {"node-taints": {"arch": ["arm64:NoSchedule"]}}}
+    settings = {"kubernetes": {"node-labels": {"team": "a"}, "node-taints": {"arch": ["arm64:NoSchedule"]}}}
     answer = {"os": {"pretty_name": "Bottlerocket OS 1.42.0"}, "settings": settings}
     node.write("answer.json", json.dumps(answer, indent=2))
-    wanted = "get os settings.kubernetes.node-taints"
+    wanted = "get os settings.kubernetes.node-labels settings.kubernetes.node-taints"
     node.write("bin/apiclient", f'#!/bin/sh\n[ "$*" = "{wanted}" ] && cat /node/answer.json\n')
     (node.node / "bin/apiclient").chmod(0o755)
     shell = ("/usr/bin/env", "PATH=/node/bin:/usr/bin", "/bin/sh")
     found = node.report(by=shell)
 
-    assert found.distribution == "Bottlerocket OS 1.42.0"
+    assert (found.distribution, found.labels) == ("Bottlerocket OS 1.42.0", {"team": "a"})
     assert [str(taint) for taint in found.taints or ()] == ["arch=arm64:NoSchedule"]
     assert node.report(containers=True, by=shell).faults == (
         "Bottlerocket's control container can't see the node's containers",

@@ -206,7 +206,8 @@ def test_a_price_that_is_unknown_says_why() -> None:
     unknown = next(cell for cell in found["default-arm64-spot"] if cell.text == "unknown")
     assert unknown.details == ("EC2 had no spot price for m7g.xlarge in eu-west-1",)
     assert section(samples.contents(), "cost").warnings == (f"Unknown: {unknown.details[0]}.",)
-    (by_kind,) = section(samples.contents(), "cost").charts
+    by_group, by_kind = section(samples.contents(), "cost").charts
+    assert [bar.text for bar in by_group.bars] == ["357.41", "294.34", "unknown"]
     assert [(bar.label, bar.text) for bar in by_kind.bars][:2] == [
         ("arm64 on-demand nodes", "357.41 (43%)"),
         ("amd64 on-demand nodes", "294.34 (35%)"),

@@ -24,13 +24,16 @@ def kubelet_taints() -> Path:
     "arguments",
     [
         (),
-        ("--register-with-taints=arch=arm64:NoSchedule", "--max-pods", "58"),
+        ("--node-labels=a=1", "--node-labels=b=2,a=3"),
+        ("--node-labels", "a=1,b=", "--max-pods", "58"),
+        ("--node_labels", "a=1,,b=2", "--v=2"),
+        ("--register-with-taints=arch=arm64:NoSchedule",),
         ("--register-with-taints", "arch=arm64:NoSchedule,gpu:NoExecute"),
         ("--register-with-taints=a:NoSchedule", "--register_with_taints", "b=:PreferNoSchedule"),
         ("--register-with-taints=a:NoSchedule", "--register-with-taints="),
         ("--register-with-taints=a:NoSchedule,b:NoSchedule-",),
-        ("--config", "--register-with-taints=a=1:NoSchedule", "--hostname-override", "b"),
-        ("--cgroup-driver=systemd", "--register-with-taints=example.com/a=b.c_d:NoExecute"),
+        ("--config", "--node-labels=a=1", "--hostname-override", "b"),
+        ("--cgroup-driver=systemd", "--node-labels= a = 1 ", "--register-with-taints=example.com/a=b.c_d:NoExecute"),
     ],
 )
 def test_flags_mean_what_they_mean_to_the_kubelet(kubelet_taints: Path, arguments: tuple[str, ...]) -> None:
@@ -40,6 +43,7 @@ def test_flags_mean_what_they_mean_to_the_kubelet(kubelet_taints: Path, argument
     flags = subprocess.run(["sh", "-c", _CODE], input=text, capture_output=True, text=True, check=True).stdout
     found = read_kubelet_registration(flags.splitlines(), ())
 
+    assert found.labels == kubelet["labels"]
     assert [
         {"key": taint.key, "value": taint.value, "effect": str(taint.effect)} for taint in found.taints or ()
     ] == kubelet["taints"]

@@ -41,12 +41,14 @@ class Group:
             "containerd": "containerd v2.1.4",
             "runc": "runc 1.3.0",
         }
+        labels = ",".join(f"{key}={value}" for key, value in self.labels.items())
         taints = ",".join(f"{each['key']}={each['value']}:{each['effect']}" for each in self.taints)
         rows = [
             ("uname", self.machine, f"{KERNEL}.{self.machine}"),
             ("os", "Amazon Linux 2023.9.20261106"),
             *(("program", name, f"/usr/bin/{name}", elf, version, "") for name, version in versions.items()),
             ("kubelet", "812"),
+            ("flag", f"--node-labels={labels}"),
             *([("flag", f"--register-with-taints={taints}")] if taints else []),
         ]
         return packed(content(rows))

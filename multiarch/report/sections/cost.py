@@ -7,10 +7,11 @@ from decimal import Decimal
 
 from multiarch.cost.chart import Bar, build_bars
 from multiarch.cost.model import CostLine, CostReport
+from multiarch.prices.amounts import sum_known
 from multiarch.prices.model import Amount, UnknownPrice
 from multiarch.report.model import BarChart, ChartBar, ChartPiece, PageCell, PageSection, PageTable, Status
 from multiarch.report.sections.cells import format_number, get_status, make_amount_cell, make_architecture_cell
-from multiarch.report.sections.nodes import get_label
+from multiarch.report.sections.nodes import OTHER_NODES, get_label
 
 IDENTIFIER, TITLE = "cost", "Cost per month"
 _SHOWN = 5
@@ -90,9 +91,30 @@ def _line(line: CostLine, at_most: Amount | None) -> Iterator[PageCell]:
 
 
 def _charts(report: CostReport) -> Iterator[BarChart]:
+    groups: dict[str, list[CostLine]] = {}
+    for line in report.nodes:
+        groups.setdefault(line.group or OTHER_NODES, []).append(line)
+    by_group = [_bar(name, lines) for name, lines in groups.items()]
+    if any(bar.amount for bar in by_group):
+        ordered = sorted(by_group, key=lambda bar: -bar.amount)
+        yield BarChart(f"Nodes by group ({_unit(report)})", tuple(ordered))
     by_kind = [_of_kind(bar) for bar in build_bars(report)]
     if any(bar.amount for bar in by_kind):
         yield BarChart(f"Nodes by architecture, and the rest ({_unit(report)})", tuple(by_kind))
+
+
+def _bar(group: str, lines: list[CostLine]) -> ChartBar:
+    amounts: dict[tuple[str, Status], Decimal] = {}
+    for line in lines:
+        key = get_label(line.architecture, line.capacity_type), get_status(line.architecture, line.capacity_type)
+        amounts[key] = amounts.get(key, Decimal(0)) + sum_known([line.monthly])
+    pieces = tuple(
+        ChartPiece(label, float(amount), status, f"{amount:,.2f}") for (label, status), amount in amounts.items()
+    )
+    whole = sum(amounts.values(), Decimal(0))
+    if not any(isinstance(line.monthly, UnknownPrice) for line in lines):
+        return ChartBar(group, pieces, f"{whole:,.2f}")
+    return ChartBar(group, pieces, f"{whole:,.2f} and unknown" if whole else "unknown")
 
 
 def _of_kind(bar: Bar) -> ChartBar:

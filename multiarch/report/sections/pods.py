@@ -9,8 +9,10 @@ from dataclasses import dataclass, field
 from multiarch.capacity.workloads import get_workload_name
 from multiarch.facts.architectures import Architecture
 from multiarch.report.contents import Placement
-from multiarch.report.model import PageCell, PageSection, PageTable, Status
-from multiarch.report.sections.cells import counted, format_number, get_status
+from multiarch.report.model import BarChart, ChartBar, ChartPiece, PageCell, PageSection, PageTable, Status
+from multiarch.report.sections.cells import counted, format_number, format_share, get_status
+from multiarch.report.sections.nodes import OTHER_NODES
+from multiarch.simulate.settled import NodeState
 
 IDENTIFIER, TITLE = "pods", "Where pods run"
 _BOTH = (Architecture.ARM64, Architecture.AMD64)
@@ -37,6 +39,7 @@ def build_pods_section(placement: Placement) -> PageSection:
         IDENTIFIER,
         TITLE,
         summary=f"{on_arm}{without}.{would}",
+        charts=tuple(_charts(placement)),
         tables=(_table(placement),),
     )
 
@@ -78,3 +81,20 @@ def _row(namespace: str, workload: str, spread: _Spread) -> Iterator[PageCell]:
     yield format_number(spread.unplaced, Status.BAD if spread.unplaced else Status.PLAIN)
     yield format_number(len(spread.nodes))
     yield PageCell(", ".join(f"{zone} {count}" for zone, count in sorted(spread.zones.items())), len(spread.zones))
+
+
+def _charts(placement: Placement) -> Iterator[BarChart]:
+    groups: dict[str, list[NodeState]] = {}
+    zones: dict[str, list[NodeState]] = {}
+    for node in placement.nodes:
+        groups.setdefault(node.group or OTHER_NODES, []).append(node)
+        zones.setdefault(node.zone or "unknown zone", []).append(node)
+    yield BarChart("Pods by group", tuple(_bar(name, nodes) for name, nodes in sorted(groups.items())))
+    yield BarChart("Pods by zone", tuple(_bar(name, nodes) for name, nodes in sorted(zones.items())))
+
+
+def _bar(name: str, nodes: list[NodeState]) -> ChartBar:
+    counts = count_pods(Placement(tuple(nodes)))
+    pieces = tuple(ChartPiece(each, counts[each], get_status(each), f"{counts[each]:,}") for each in _BOTH)
+    arm = format_share(counts[Architecture.ARM64], counts.total())
+    return ChartBar(name, pieces, f"{counts.total():,} ({arm} arm64)" if arm else "0")

@@ -37,8 +37,8 @@ def find_disagreements(pair: NodePair, sources: NodeReadings) -> Iterator[Findin
         yield from _compare_node(instance, node, sources.kubernetes_version)
         if group is not None:
             yield from compare_node_with_plan(pair, group, node, sources)
-    if report is not None and report.architecture is not None:
-        yield from _compare_report(pair, report, report.architecture)
+    if report is not None:
+        yield from _compare_report(pair, report)
     if isinstance(pair.answer, InstanceAnswer):
         agent = f" (agent {pair.answer.agent_version})" if pair.answer.agent_version else ""
         reason = pair.answer.reason.rstrip(".") or pair.answer.status
@@ -172,10 +172,18 @@ def _compare_taints(
             yield make_finding("taint-unexpected", f"it has the taint {taint}, and {group.name} has none of this key.")
 
 
-def _compare_report(pair: NodePair, report: NodeReport, cpu: Architecture) -> Iterator[Finding]:
+def _compare_report(pair: NodePair, report: NodeReport) -> Iterator[Finding]:
     """Compare what the node reports about itself with EC2 and the Node."""
-    said = pair.node.architecture if pair.node else ""
+    cpu, node = report.architecture, pair.node
+    said = node.architecture if node else ""
     said = said or str((pair.instance and pair.instance.architecture) or "")
+    if cpu is not None:
+        yield from _compare_cpu(report, cpu, said)
+    if node is not None:
+        yield from _compare_registration(pair.group, node, report)
+
+
+def _compare_cpu(report: NodeReport, cpu: Architecture, said: str) -> Iterator[Finding]:
     if said and said != cpu:
         yield make_finding("cpu-architecture", f"`uname -m` is {report.machine} and the Node is {said}.")
     foreign: dict[str, list[str]] = {}
@@ -185,3 +193,22 @@ def _compare_report(pair: NodePair, report: NodeReport, cpu: Architecture) -> It
     for built, paths in foreign.items():
         text = f"{', '.join(paths)} {'are' if len(paths) > 1 else 'is'} built for {built}, and the CPU is {cpu}."
         yield make_finding("program-architecture", text)
+
+
+def _compare_registration(group: PlannedGroup | None, node: ObservedNode, report: NodeReport) -> Iterator[Finding]:
+    """Find taints and labels of the kubelet's start that the Node does not have any more, and no plan names.
+
+    Of the taints those that stand for an architecture: others are often there until an agent has started.
+    """
+    taints, labels = (group.taints, dict(group.owner.labels)) if group else ((), {})
+    gone = [each for each in report.taints or () if each not in node.taints and each not in taints]
+    lost = [f"the taint {taint}" for taint in gone if make_architecture_cell(taint)]
+    lost += [
+        f"the label {key}={value}"
+        for key, value in sorted((report.labels or {}).items())
+        if node.labels.get(key) != value and key not in labels
+    ]
+    if lost:
+        yield make_finding(
+            "kubelet-taints", f"the kubelet was started with {', '.join(lost)}, and the Node is without."
+        )

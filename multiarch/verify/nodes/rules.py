@@ -48,6 +48,8 @@ _ROWS = (
     error("cpu-architecture", "a CPU of another architecture than the Node's", _REPLACE),
     error("program-architecture", "a kubelet, containerd or runc built for another architecture than the CPU's",
           "Correct the image or the bootstrap script that installed it, and replace the node."),
+    warning("kubelet-taints", "taints or labels that the kubelet was started with and the Node does not have",
+            "Somebody changed the Node: compare `kubectl describe node NAME` with the plan."),
     warning("taint-late", "a taint of the group that the kubelet does not register itself with",
             "Run `pulumi up`, and replace the node: until another program adds the taint, pods may start on it."),
     warning("not-asked", "a node that could not be queried through SSM",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from multiarch.facts.architectures import Architecture
@@ -49,9 +50,9 @@ class NodeReport:
     """What the script found. A field is None or empty if it could not be read; ``faults`` say what, and why.
 
     ``machine`` is ``uname -m``, ``architecture`` its translation or None for others; ``distribution`` is
-    ``PRETTY_NAME`` of os-release. ``taints`` are those of the running kubelet's command line and configuration files;
-    None if no kubelet runs, or if they could not be read. ``boot_log`` has the last lines of cloud-init's and the
-    bootstrap's log, for nodes where no kubelet registered. ``agent_version`` is the SSM agent's.
+    ``PRETTY_NAME`` of os-release. ``labels`` and ``taints`` are those of the running kubelet's command line and
+    configuration files; None if no kubelet runs, or if they could not be read. ``boot_log`` has the last lines of
+    cloud-init's and the bootstrap's log, for nodes where no kubelet registered. ``agent_version`` is the SSM agent's.
 
     A report about containers has them, the system and the faults, but nothing about the kubelet and its programs;
     ``incomplete`` says that it does not have all containers.
@@ -62,6 +63,7 @@ class NodeReport:
     kernel: str
     distribution: str
     programs: tuple[ProgramFile, ...]
+    labels: Mapping[str, str] | None = None
     taints: tuple[Taint, ...] | None = None
     boot_log: tuple[str, ...] = field(default=(), metadata=OMITTED)
     containers: tuple[RunningContainer, ...] = field(default=(), metadata=OMITTED)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,26 +13,27 @@ from multiarch.yaml_text import reader
 from multiarch.yaml_text.events import YamlError
 
 _SHOWN = 200
-_FLAG = "--register-with-taints"
 
 
 @dataclass(frozen=True, slots=True)
 class NodeRegistration:
-    """What a kubelet registers its node with. ``taints`` are None if unknown; ``faults`` say why."""
+    """What a kubelet registers its node with. ``taints`` and ``labels`` are None if unknown; ``faults`` say why."""
 
+    labels: Mapping[str, str] | None
     taints: tuple[Taint, ...] | None
     faults: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class ConfigFile:
-    """``taints`` of a kubelet's configuration file: the list ``registerWithTaints`` as JSON, or the whole YAML key.
+    """The lines of a kubelet's configuration file that matter here, empty if it does not have them.
 
-    They are empty if the file does not have it.
+    ``taints`` is the list ``registerWithTaints`` as JSON, or the whole YAML key; ``registers`` is ``registerNode``.
     """
 
     path: str
     taints: str = ""
+    registers: str = ""
 
 
 def read_kubelet_registration(
@@ -40,25 +41,31 @@ def read_kubelet_registration(
 ) -> NodeRegistration:
     """Join flags (``--name=value``) and files (the configuration, then its drop-ins) as the kubelet does.
 
-    A list in a later file replaces that of an earlier one, a flag replaces both.
+    A list in a later file replaces that of an earlier one, a flag replaces both; labels of several flags add up.
     ``complete`` is False if a file could not be read: then taints that no flag sets are unknown.
     Source: https://github.com/kubernetes/kubernetes/blob/master/cmd/kubelet/app/server.go
     """
-    given = [value for name, _, value in (each.partition("=") for each in flags) if name.replace("_", "-") == _FLAG]
+    given: dict[str, list[str]] = {}
+    for flag in flags:
+        name, _, value = flag.partition("=")
+        given.setdefault(name.replace("_", "-"), []).append(value)
     faults: list[str] = []
     taints: tuple[Taint, ...] | None = () if complete else None
     for file in files:
         if file.taints:
             taints = _of_file(file, faults)
-    if given:
-        taints = _taints(parse_taint_list(given[-1]), faults)
-    return NodeRegistration(taints, tuple(faults))
+    if by_flag := given.get("--register-with-taints"):
+        taints = _taints(parse_taint_list(by_flag[-1]), faults)
+    registers = [file.registers for file in files] + given.get("--register-node", [])
+    if next((each for each in reversed(registers) if each), "true").lower() in ("false", "f", "0"):
+        faults.append("the kubelet is configured not to register its node (registerNode: false)")
+    return NodeRegistration(_labels(given.get("--node-labels", [])), taints, tuple(faults))
 
 
 def read_bottlerocket_registration(text: str) -> tuple[NodeRegistration, str]:
     """Read what ``apiclient get os settings.kubernetes.…`` printed; the string is the system's name and version.
 
-    Source: Bottlerocket's settings reference, ``settings.kubernetes.node-taints``.
+    Source: Bottlerocket's settings reference, ``settings.kubernetes.node-labels`` and ``node-taints``.
     """
     try:
         answer = json.loads(text)
@@ -67,20 +74,25 @@ def read_bottlerocket_registration(text: str) -> tuple[NodeRegistration, str]:
     system = _at(answer, "os")
     name = str(_at(system, "pretty_name") or "")
     settings = _at(_at(answer, "settings"), "kubernetes")
-    taints = _at(settings, "node-taints") or {}
-    if not (isinstance(system, dict) and isinstance(taints, dict)):
+    labels, taints = _at(settings, "node-labels") or {}, _at(settings, "node-taints") or {}
+    if not (isinstance(system, dict) and isinstance(labels, dict) and isinstance(taints, dict)):
         return _unknown(f"Bottlerocket's API answered in an unknown form: {text[:_SHOWN]}"), name
     faults: list[str] = []
     found = _taints(read_bottlerocket_taints(taints), faults)
-    return NodeRegistration(found, tuple(faults)), name
+    return NodeRegistration({str(key): str(value) for key, value in labels.items()}, found, tuple(faults)), name
 
 
 def _unknown(fault: str) -> NodeRegistration:
-    return NodeRegistration(None, (fault,))
+    return NodeRegistration(None, None, (fault,))
 
 
 def _at(value: object, key: str) -> object:
     return value.get(key) if isinstance(value, dict) else None
+
+
+def _labels(values: Iterable[str]) -> dict[str, str]:
+    pairs = (each.partition("=") for value in values for each in value.split(",") if each)
+    return {key.strip(): value.strip() for key, _, value in pairs}
 
 
 def _taints(found: Iterable[Taint], faults: list[str]) -> tuple[Taint, ...] | None:

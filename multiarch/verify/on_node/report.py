@@ -25,7 +25,7 @@ _START = re.compile(r"^multiarch-node-report 1 (gzip|plain)\n", re.MULTILINE)
 _END = re.compile(r"\nend ([0-9]{1,9})\s*\Z")
 _VERSION = re.compile(r"(?<!\S)v?[0-9]+\.[0-9]+\S*")
 _SHOWN = 80
-_UNKNOWN = NodeRegistration(None)
+_UNKNOWN = NodeRegistration(None, None)
 _BOTTLEROCKET = "Bottlerocket does not let SSM read its programs"
 
 
@@ -123,6 +123,7 @@ class _Records:
             kernel=kernel,
             distribution=distribution,
             programs=programs,
+            labels=registration.labels,
             taints=registration.taints,
             boot_log=tuple(": ".join(fields[:2]) for fields in self.rows.get("log", ())),
             containers=tuple(_container(fields) for fields in self.rows.get("container", ())),
@@ -138,8 +139,9 @@ class _Records:
         if "kubelet" not in self.rows:
             return _UNKNOWN
         flags = [fields[0] for fields in self.rows.get("flag", ()) if fields]
-        # What follows is for the script itself.
-        files = [ConfigFile(*_padded(fields, 2)) for fields in self.rows.get("config", ())]
+        # The third field is for the script itself.
+        rows = (_padded(fields, 4) for fields in self.rows.get("config", ()))
+        files = [ConfigFile(path, taints, registers) for path, taints, _, registers in rows]
         return read_kubelet_registration(flags, files, complete=not self._unread())
 
 

@@ -90,6 +90,7 @@ FAULTS: Mapping[str, Fault] = {
         world, machine="x86_64" if _other(world) is Architecture.AMD64 else "aarch64", architecture=_other(world)
     ),
     "program-architecture": _with_program,
+    "kubelet-taints": lambda world: with_report(world, labels={"team": "checkout", "tier": "gold"}),
     "taint-late": lambda world: with_report(world, taints=()),
     "not-asked": _answer,
 }

@@ -171,7 +171,7 @@ def test_a_source_that_was_not_read_makes_nodes_partly_checked() -> None:
 def test_without_a_plan_the_other_sources_are_compared() -> None:
     world = with_node(healthy(), taints=(), architecture="amd64")
     (found,) = compare_sources(replace(sources(world), planned=None, arm64_taint=None)).rows
-    assert {each.rule.name for each in found.findings} == {"node-architecture", "cpu-architecture"}
+    assert {each.rule.name for each in found.findings} == {"node-architecture", "kubelet-taints", "cpu-architecture"}
     assert found.group == "batch"
 
 

@@ -99,6 +99,7 @@ def healthy(architecture: Architecture = Architecture.ARM64, number: int = 0, na
         "6.12.40",
         "Amazon Linux 2023.9.20260715",
         programs,
+        {"team": "checkout"},
         planned.taints,
     )
     return World(planned, instance, node, report)

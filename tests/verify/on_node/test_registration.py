@@ -36,3 +36,16 @@ def test_a_list_that_can_not_be_read_leaves_the_taints_unknown(text: str) -> Non
 
     assert registration.taints is None
     assert registration.faults
+
+
+def test_labels_of_several_flags_add_up() -> None:
+    flags = ("--node-labels=a=1,b=2", "--node_labels=b=3,, c = 4 ,d")
+
+    assert read_kubelet_registration(flags, ()).labels == {"a": "1", "b": "3", "c": "4", "d": ""}
+
+
+def test_a_kubelet_that_does_not_register_is_a_fault() -> None:
+    (fault,) = read_kubelet_registration((), (ConfigFile("/a", registers="false"),)).faults
+
+    assert fault == "the kubelet is configured not to register its node (registerNode: false)"
+    assert not read_kubelet_registration(("--register-node=true",), (ConfigFile("/a", registers="false"),)).faults

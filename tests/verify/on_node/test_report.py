@@ -34,10 +34,12 @@ def test_a_report_has_the_system_the_programs_and_the_registration() -> None:
         ),
         ("program", "runc", "/usr/sbin/runc", ARM64, "", "--version does not end"),
         ("kubelet", "812"),
+        ("flag", "--node-labels=team=payments,pool=api"),
         (
             "config",
             "/etc/kubernetes/kubelet/config.json",
             '[{"key":"arch","value":"arm64","effect":"NoSchedule"}]',
+            "",
             "",
         ),
     )
@@ -52,6 +54,7 @@ def test_a_report_has_the_system_the_programs_and_the_registration() -> None:
             ProgramFile("containerd", "/usr/bin/containerd", _AMD64_ELF, "2.1.4"),
             ProgramFile("runc", "/usr/sbin/runc", _ARM64_ELF, "", "--version does not end"),
         ),
+        labels={"team": "payments", "pool": "api"},
         taints=(Taint("arch", "arm64", Effect.NO_SCHEDULE),),
     )
 
@@ -95,14 +98,14 @@ def test_a_container_without_one_manifest_says_why(config: str, manifests: str, 
     assert (container.manifest, container.fault) == ("", fault)
 
 
-def test_a_node_without_a_kubelet_has_no_taints_but_a_log() -> None:
+def test_a_node_without_a_kubelet_has_no_labels_but_a_log() -> None:
     found = parse_report(
         reports.report(
             ("program", "kubelet", "", "", "", "kubelet is not on PATH"), ("log", "journal", "exec format error")
         )
     )
 
-    assert found.taints is None
+    assert (found.labels, found.taints) == (None, None)
     assert found.boot_log == ("journal: exec format error",)
     assert found.programs == (ProgramFile("kubelet", "", None, "", "kubelet is not on PATH"),)
 
@@ -132,11 +135,13 @@ def test_taints_of_a_flag_are_known_without_the_file() -> None:
 def test_bottlerocket_answers_with_its_settings() -> None:
     answer = (
         '{"os": {"arch": "aarch64", "pretty_name": "Bottlerocket OS 1.42.0 (aws-k8s-1.35)"}, '
-        '"settings": {"kubernetes": {"node-taints": {"arch": ["arm64:NoSchedule"], "gpu": [":NoExecute"]}}}}'
+        '"settings": {"kubernetes": {"node-labels": '
+        '{"team": "payments"}, "node-taints": {"arch": ["arm64:NoSchedule"], "gpu": [":NoExecute"]}}}}'
     )
     found = parse_report(reports.report(("bottlerocket", answer)))
 
     assert found.distribution == "Bottlerocket OS 1.42.0 (aws-k8s-1.35)"
+    assert found.labels == {"team": "payments"}
     assert [str(taint) for taint in found.taints or ()] == ["arch=arm64:NoSchedule", "gpu:NoExecute"]
     assert found.faults == ("Bottlerocket does not let SSM read its programs",)
 
@@ -145,7 +150,7 @@ def test_bottlerocket_answers_with_its_settings() -> None:
 def test_bottlerocket_that_answers_otherwise_is_a_fault(answer: str) -> None:
     found = parse_report(reports.report(("bottlerocket", answer)))
 
-    assert found.taints is None
+    assert (found.labels, found.taints) == (None, None)
     assert found.faults
 
 

@@ -129,10 +129,9 @@ find_kubelet() {
 kubelet_flags() {
   while IFS= read -r argument; do
     case $argument in
-      --register[-_]with[-_]taints=* | --config=* | --config[-_]dir=* | --container[-_]runtime[-_]endpoint=*)
-        printf '%s\n' "$argument"
-        ;;
-      --register[-_]with[-_]taints | --config | --config[-_]dir | --container[-_]runtime[-_]endpoint)
+      --register[-_]with[-_]taints=* | --node[-_]labels=* | --config=* | --config[-_]dir=* | --register[-_]node=* | \
+        --container[-_]runtime[-_]endpoint=*) printf '%s\n' "$argument" ;;
+      --register[-_]with[-_]taints | --node[-_]labels | --config | --config[-_]dir | --container[-_]runtime[-_]endpoint)
         IFS= read -r value
         printf '%s\n' "$argument=$value"
         ;;
@@ -152,16 +151,18 @@ kubelet_settings() {
       taints=$(printf '%s\n' "$text" | sed -n -e 's/"registerWithTaints" *: *null/"registerWithTaints":[]/' \
         -e 's/.*"registerWithTaints" *: *\(\[[^]]*\]\).*/\1/p')
       endpoint=$(printf '%s\n' "$text" | sed -n 's/.*"containerRuntimeEndpoint" *: *"\([^"]*\)".*/\1/p')
+      registers=$(printf '%s\n' "$text" | sed -n 's/.*"registerNode" *: *\([a-z]*\).*/\1/p')
       ;;
     *)
       taints=$(printf '%s\n' "$text" |
         sed -n '/^registerWithTaints *:/,/^[^][:space:]}-]/{/^registerWithTaints/p;/^[][:space:]}-]/p;}' |
         sed 's/$/\\n/' | tr -d '\n')
       endpoint=$(printf '%s\n' "$text" | sed -n -e 's/ #.*//' -e 's/^containerRuntimeEndpoint *: *//p' | tr -d "\"' ")
+      registers=$(printf '%s\n' "$text" | sed -n 's/^registerNode *: *\([a-z]*\).*/\1/p')
       ;;
   esac
   case $text in *registerWithTaints*) [ -n "$taints" ] || put unread "$1" registerWithTaints ;; esac
-  put config "$1" "$taints" "$endpoint"
+  put config "$1" "$taints" "$endpoint" "$registers"
 }
 
 # The kubelet's configuration file and its drop-ins, in the order in which it reads them.

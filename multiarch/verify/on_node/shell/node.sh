@@ -32,7 +32,7 @@ program() {
 
 # Bottlerocket has no shell: Run Command reaches its control container, which may query the API.
 bottlerocket() {
-  put bottlerocket "$(limited 20 apiclient get os settings.kubernetes.node-taints 2>&1 | cut -c 1-4000)"
+  put bottlerocket "$(limited 20 apiclient get os settings.kubernetes.node-labels settings.kubernetes.node-taints 2>&1 | cut -c 1-4000)"
 }
 
 report_kubelet() {
