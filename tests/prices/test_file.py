@@ -80,9 +80,10 @@ def test_a_file_that_is_not_there_says_how_to_get_it(tmp_path: Path) -> None:
     ("change", "message"),
     [
         (lambda text: text[: len(text) // 2], "is not JSON; it may be truncated"),
-        (lambda _: "[]", "is not a file of prices"),
+        (lambda _: "config:\n  aws:region: eu-west-1\n", "is not a file of prices"),
         (lambda _: '{"version": "1", "kind": "stack-list"}', "is not a file of prices"),
         (lambda text: text.replace('"version": "1"', '"version": "2"'), "has version '2'"),
+        (lambda text: text.replace('"0.0911"', "0.0911"), "has invalid prices: TypeError"),
         (lambda text: text.replace('"0.0911"', '"-0.0911"'), "has invalid prices: ValueError"),
         (lambda text: text.replace('"0.0911"', '"a lot"'), "has invalid prices: InvalidOperation"),
         (lambda text: text.replace("fetchedAt", "fetched"), "has invalid prices: KeyError"),
