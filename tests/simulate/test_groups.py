@@ -134,6 +134,14 @@ def test_pods_below_the_cutoff_get_no_new_nodes(priority: int, new: int) -> None
         ) == (1, {"amd": 2})
 
 
+def test_similar_groups_share_new_nodes() -> None:
+    result = run(grown({"one": LARGE["amd"], "two": LARGE["amd"]}), pods(count=7, cpu="1500m"))
+    assert got(result) == {"one": 4, "two": 3}
+    # Two nodes of the same type that differ in max pods are not similar.
+    result = run(grown({"one": LARGE["amd"], "two": {**LARGE["amd"], "maxPods": 20}}), pods(count=7, cpu="1500m"))
+    assert sorted(got(result).values()) == [7]
+
+
 def test_no_new_nodes_are_shared_over_two_priorities() -> None:
     own: dict[str, Any] = {"instanceTypes": ["m7i.large"], "kind": "self-managed"}
     groups = {
