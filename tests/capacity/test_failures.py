@@ -6,14 +6,11 @@ from typing import Any
 
 import pytest
 
-from multiarch.capacity.failures import list_failures, list_lost_nodes, parse_failure
+from multiarch.capacity.failures import list_failures, parse_failure
 from multiarch.capacity.model import CapacityFailure
 from multiarch.errors import MultiarchError
 from multiarch.facts.architectures import Architecture
-from multiarch.nodes.model import CapacityType
-from multiarch.scheduling.resources import ResourceAmounts
-from multiarch.simulate.settled import NodeState
-from tests.scheduling.manifests import ZONES, shape
+from tests.scheduling.manifests import ZONES
 from tests.simulate.simulated import grown, pooled
 from tests.stack.words import plan
 
@@ -99,21 +96,3 @@ def test_the_end_of_two_zones_is_rejected() -> None:
     with pytest.raises(MultiarchError) as raised:
         parse_failure("zone=a", made(GROUPS), (A, "eu-west-1-lon-1a"))
     assert str(raised.value) == "zone=a is the end of eu-west-1a and eu-west-1-lon-1a. Write the whole name."
-
-
-def node(name: str, *, cpu: int = 2000, zone: str = A, capacity: CapacityType = CapacityType.SPOT) -> NodeState:
-    of_size = shape(allocatable=ResourceAmounts(cpu=cpu, memory=2**33, pods=20))
-    return NodeState(name, "arm-spot", of_size, zone, capacity_type=capacity)
-
-
-def test_the_largest_nodes_are_those_with_the_most_cpu_among_what_is_left() -> None:
-    nodes = [node("a", cpu=9000, zone=B), node("b", cpu=4000), node("c", cpu=8000), node("d", cpu=2000)]
-    assert list_lost_nodes(CapacityFailure(zones=(B,), largest_nodes=2), nodes) == {"a", "b", "c"}
-    assert list_lost_nodes(CapacityFailure(largest_nodes=9), nodes) == {"a", "b", "c", "d"}
-
-
-def test_spot_failures_leave_on_demand_nodes() -> None:
-    nodes = [node("a"), node("b", capacity=CapacityType.ON_DEMAND)]
-    assert list_lost_nodes(CapacityFailure(spot=(ARM64,)), nodes) == {"a"}
-    assert list_lost_nodes(CapacityFailure(spot=(AMD64,)), nodes) == frozenset()
-    assert list_lost_nodes(CapacityFailure(), nodes) == frozenset()

@@ -50,8 +50,6 @@ def test_only_nesting_deeper_than_yaml_may_have_is_not_searched(levels: int, fou
     "spec",
     [
         {"containers": [{"image": "x"}]},
-        {"initContainers": [{"name": "a", "image": "x"}]},
-        {"containers": [], "initContainers": [{"image": "x"}]},
         {"ephemeralContainers": [{"image": "x"}]},
     ],
 )

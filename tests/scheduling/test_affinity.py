@@ -82,22 +82,6 @@ def test_the_pair_of_the_node_selector_is_named() -> None:
     assert rule.unmet_selector({"kubernetes.io/arch": "amd64"}) is None
 
 
-def test_preferences_exclude_nothing_and_their_weights_add_up() -> None:
-    def preferring(weight: int, *expressions: dict[str, Any]) -> dict[str, Any]:
-        return {"weight": weight, "preference": {"matchExpressions": list(expressions)}}
-
-    preferences = [
-        preferring(10, expression("kubernetes.io/arch", "In", "arm64")),
-        preferring(5, expression("cpus", "Gt", "4")),
-        preferring(1),
-    ]
-    rule = affinity(affinity={"nodeAffinity": {"preferredDuringSchedulingIgnoredDuringExecution": preferences}})
-    assert [term.weight for term in rule.preferred] == [10, 5, 1]
-    assert rule.score(ARM) == 15
-    assert rule.score({"cpus": "8"}) == 5
-    assert rule.allows({})
-
-
 @pytest.mark.parametrize(
     ("rules", "path", "words"),
     [

@@ -6,7 +6,6 @@ from typing import Any
 import pytest
 
 from multiarch.manifests.objects import Owner
-from multiarch.manifests.selectors import LabelSelector
 from multiarch.manifests.values import ManifestError, ObjectReference, Value
 from multiarch.scheduling import pod_spec
 from multiarch.scheduling.pods import Workload, read_workloads
@@ -210,35 +209,6 @@ def test_a_daemon_sets_pods_tolerate_what_its_controller_adds() -> None:
     assert tolerated() == usual
     assert tolerated(hostNetwork=True) == usual | {"node.kubernetes.io/network-unavailable:NoSchedule"}
     assert not pods(workload("Deployment"))[0].spec.tolerations
-
-
-def test_the_rules_about_other_pods_are_read_as_written() -> None:
-    rule = {
-        "topologyKey": "topology.kubernetes.io/zone",
-        "labelSelector": {"matchLabels": {"app": "db"}, "matchExpressions": [{"key": "x", "operator": "Exists"}]},
-        "namespaces": ["data"],
-        "namespaceSelector": {},
-    }
-    terms = {"requiredDuringSchedulingIgnoredDuringExecution": [rule]}
-    constraint = {
-        "maxSkew": 2,
-        "topologyKey": "topology.kubernetes.io/zone",
-        "whenUnsatisfiable": "DoNotSchedule",
-        "minDomains": 3,
-        "nodeTaintsPolicy": "Honor",
-        "nodeAffinityPolicy": "Ignore",
-    }
-    (made,) = pods(pod_manifest(affinity={"podAffinity": terms}, topologySpreadConstraints=[constraint]))
-    (term,) = made.spec.pod_affinity
-    assert (term.topology_key, term.namespaces, term.namespace_selector) == (
-        "topology.kubernetes.io/zone",
-        ("data",),
-        LabelSelector(),
-    )
-    assert str(term.selector) == "app=db and a label x"
-    (spread,) = made.spec.spread
-    assert (spread.max_skew, spread.min_domains, spread.hard) == (2, 3, True)
-    assert (spread.honor_affinity, spread.honor_taints, spread.selector) == (False, True, None)
 
 
 @pytest.mark.parametrize(

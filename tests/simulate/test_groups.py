@@ -15,7 +15,6 @@ LARGE: dict[str, Any] = {
     "amd-spot": {"instanceTypes": ["m7i.large"], "capacityType": "spot"},
     "amd": {"instanceTypes": ["m7i.large"]},
 }
-PER_ZONE: dict[str, Any] = {f"amd-{zone[-1]}": {"instanceTypes": ["m7i.xlarge"], "zones": [zone]} for zone in ZONES}
 NAMED: dict[str, Any] = {"network": {"zones": list(ZONES)}}
 ARCHITECTURE = "kubernetes.io/arch"
 
@@ -86,28 +85,6 @@ def test_daemon_sets_take_their_part_of_every_new_node() -> None:
     assert "DaemonSets included: cpu: 1.5 requested, 930m available" in answer(result, "amd").reason
 
 
-def test_spread_over_zones_counts_only_zones_that_have_a_node_unless_a_number_is_asked_for() -> None:
-    words = grown({"amd": {"instanceTypes": ["m7i.xlarge"]}})
-    assert group(run(words, pods(count=6, topologySpreadConstraints=spread())), "amd").new == 2
-    # All new nodes are expected in one zone, which is not three domains.
-    result = run(words, pods(count=6, topologySpreadConstraints=spread(minDomains=3)))
-    assert (group(result, "amd").new, result.unplaced) == (1, 5)
-    result = run(grown(PER_ZONE) | NAMED, pods(count=6, topologySpreadConstraints=spread(minDomains=3)))
-    assert (got(result), result.unplaced) == ({"amd-a": 2, "amd-b": 2, "amd-c": 2}, 0)
-
-
-@pytest.mark.parametrize(("groups", "new"), [({"amd": {"instanceTypes": ["m7i.xlarge"]}}, 1), (PER_ZONE, 3)])
-def test_anti_affinity_by_zone_needs_one_group_per_zone(groups: dict[str, Any], new: int) -> None:
-    term = {"topologyKey": "topology.kubernetes.io/zone", "labelSelector": {"matchLabels": {"app": "api"}}}
-    apart: dict[str, Any] = {
-        "affinity": {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}
-    }
-    result = run(grown(groups) | NAMED, pods(count=5, cpu="100m", **apart))
-    assert (sum(each.new for each in result.groups), result.unplaced) == (new, 5 - new)
-    for each in of(result).answers:
-        assert each.reason.startswith("pod anti-affinity term 1: a pod with app=api is in")
-
-
 @pytest.mark.parametrize(("zone", "new"), [(ZONES[0], 1), (ZONES[1], 0)])
 def test_an_empty_group_of_several_zones_grows_for_its_first_zone_alone(zone: str, new: int) -> None:
     result = run(grown({"amd": LARGE["amd"]}), pods(nodeSelector={"topology.kubernetes.io/zone": zone}))
@@ -126,12 +103,6 @@ def test_pods_below_the_cutoff_get_no_new_nodes(priority: int, new: int) -> None
     if not new:
         why = "priority -11 is below -10: the cluster autoscaler adds no nodes for such pods"
         assert answer(result, "amd").reason == why
-        others = pods("others", 1, cpu="100m")
-        small = pods(count=2, cpu="100m", priority=priority)
-        assert (
-            group(run(grown({"amd": LARGE["amd"]}), others, small), "amd").new,
-            got(run(grown({"amd": LARGE["amd"]}), others, small)),
-        ) == (1, {"amd": 2})
 
 
 def test_similar_groups_share_new_nodes() -> None:

@@ -120,11 +120,6 @@ def test_groups_that_are_lost_are_passed_over(gone: Unavailable, group: str, rea
     [
         (Unavailable(), "general-arm64-spot", ""),
         (
-            Unavailable(groups=frozenset(("general-arm64-spot",))),
-            "general-arm64-on-demand",
-            "no new nodes: general-arm64-spot is unavailable",
-        ),
-        (
             Unavailable(capacities=frozenset((ARM_SPOT, ARM))),
             "general-amd64-spot",
             "no new nodes: arm64 spot capacity is unavailable",
