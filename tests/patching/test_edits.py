@@ -310,13 +310,6 @@ def test_what_is_wrong_is_told_with_its_line_and_leaves_the_text_alone(text: str
     assert fault.line == line
 
 
-def test_aliases_that_multiply_are_rejected() -> None:
-    rows = ["a0: &a0 [x, x, x, x, x, x, x, x, x]"]
-    rows += [f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 9)}]" for n in range(1, 9)]
-    (fault,) = edit_templates("\n".join(rows), TOLERATE).faults
-    assert "Aliases expand to more than 5,000,000 values" in fault.message
-
-
 # -- selection ---------------------------------------------------------------------------------------------------------
 
 

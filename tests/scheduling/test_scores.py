@@ -6,7 +6,7 @@ import math
 
 import pytest
 
-from multiarch.facts.labels import HOSTNAME, ZONE
+from multiarch.facts.labels import ZONE
 from multiarch.scheduling.pod_spec import PodSpec
 from multiarch.scheduling.resources import ResourceAmounts
 from multiarch.scheduling.scores import (
@@ -88,14 +88,6 @@ def test_nodes_without_a_zone_have_the_default_spread_over_hosts() -> None:
     nodes = [Candidate(0, 0, 0, spread=((name, count), (None, 0))) for name, count in (("n1", 3), ("n2", 0))]
     less, more = score_candidates(nodes, DEFAULT_SPREAD, 2)
     assert 0 < less < more
-
-
-def test_hosts_weigh_more_where_there_are_more() -> None:
-    nodes = [Candidate(0, 0, 0, spread=(("n1", 3), ("a", 0))), Candidate(0, 0, 0, spread=(("n2", 0), ("b", 6)))]
-    rules = (SoftSpread(HOSTNAME, 1), SoftSpread(ZONE, 1))
-    few, many = score_candidates(nodes, rules, 2), score_candidates(nodes, rules, 1000)
-    assert few[0] > few[1]
-    assert many[0] < many[1]
 
 
 def test_attraction_is_a_share_between_the_least_and_the_most() -> None:

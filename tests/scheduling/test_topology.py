@@ -122,23 +122,11 @@ def test_a_pod_that_its_constraint_does_not_select_adds_nothing_to_the_domain() 
     assert allowed(placed((web(), ON_A), (web(), ON_A), nodes=NODES), other, *NODES) == ["b", "c"]
 
 
-def test_pods_placed_together_before_anybody_asks_all_count() -> None:
-    placements = placed(nodes=NODES)
-    placements.place(web(), ON_A, 2)
-    assert allowed(placements, web(constraint(maxSkew=2)), *NODES) == ["b", "c"]
-
-
 def test_a_node_without_one_of_the_keys_is_no_domain_of_the_others() -> None:
     spread = web(constraint(), constraint(HOST))
     zone_only = Node("c", {ZONE: C})
     nodes = (ON_A, ON_B, zone_only)
     assert allowed(placed((spread, ON_A), (spread, ON_B), nodes=nodes), spread, *nodes) == ["a", "b"]
-
-
-def test_only_pods_that_the_selector_and_the_namespace_mean_are_counted() -> None:
-    spread = web(constraint())
-    others = [(pod(labels={"app": "db"}), ON_A), (pod(labels={"app": "web"}, namespace="else"), ON_A)]
-    assert allowed(placed(*others, nodes=NODES), spread, *NODES) == ["a", "b", "c"]
 
 
 @pytest.mark.parametrize("selector", [None, {}])

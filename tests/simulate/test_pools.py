@@ -133,14 +133,6 @@ def test_a_preference_is_required_at_first_and_dropped_when_nothing_meets_it() -
     assert got(run(pooled(XLARGE), impossible)) == {"general-arm64-spot": 1}
 
 
-def test_a_required_capacity_type_is_met_by_the_pool_that_sells_it() -> None:
-    terms = required([expression(CAPACITY, "In", "on-demand"), expression(ARCHITECTURE, "In", "arm64")])
-    result = run(pooled(XLARGE), pods(**BIG, affinity=terms, **TOLERANT))
-    assert got(result) == {"general-arm64-on-demand": 1}
-    reason = answer(result, "general-arm64-spot").reason
-    assert reason == "karpenter.sh/capacity-type=on-demand required by affinity term 1"
-
-
 def test_pods_apart_by_zone_are_as_many_as_there_are_zones() -> None:
     result = run(pooled(XLARGE), pods(count=4, **BIG, **apart("topology.kubernetes.io/zone"), **TOLERANT))
     assert (group(result, "general-arm64-spot").new, result.unplaced) == (3, 1)

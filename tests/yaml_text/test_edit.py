@@ -88,12 +88,6 @@ def test_a_new_key_goes_below_a_given_one() -> None:
     assert '        - y # yy\n      x: "new"\n      ami:' in edited
 
 
-def test_a_key_is_added_behind_an_alias() -> None:
-    text = "config:\n  a: &a {k: x}\n  b:\n    c: *a # same\n  d: 1\n"
-    edited = set_value(text, Addition(("config", "b", "e"), "new"))
-    assert edited == 'config:\n  a: &a {k: x}\n  b:\n    c: *a # same\n    e: "new"\n  d: 1\n'
-
-
 def test_a_key_is_added_behind_a_list_that_ends_with_an_alias() -> None:
     text = "config:\n  a: &a x\n  b:\n    instanceTypes:\n      - y\n      - *a # same\n      # of b\n\n    c: 1\n"
     edited = set_value(text, Addition(("config", "b", "e"), "new"), below="instanceTypes")
