@@ -16,7 +16,7 @@ from multiarch.cli.formats.report import Report, Table
 from multiarch.cli.lines import wrap_lines
 from multiarch.observed.eks.model import ObservedGroup
 from multiarch.runs import eks_clusters
-from sandbox import backend, inventory, server, state
+from sandbox import backend, inventory
 from sandbox.cluster import images, lifecycle
 from sandbox.layout import Layout
 
@@ -124,31 +124,6 @@ multiarch image inspect registry.example.com/payments/api:2.4.0 --hosts-dir {hos
 multiarch image verify registry.example.com/payments/gateway:1.8.0 --platform linux/arm64 --hosts-dir {hosts}
 multiarch cost payments-prod --prices examples/prices.json --manifests examples/pods.yaml --hosts-dir {hosts}"""
     print(runnable(commands))
-
-
-def status(layout: Layout) -> dict[str, Any]:
-    """Return what runs and what exists, as JSON-able values, shape version 1.
-
-    ``{"version", "up", "url", "server": {"pid"}, "engine": {"path", "version", "source"}, "official",
-    "stacks": {NAME: {"resources", "pending"}}}``, where ``official`` is plugins by ``NAME-vVERSION``; missing
-    values are null.
-    """
-    known = state.load(layout)
-    up = known.server is not None and server.answers(known.server)
-    engine = known.engine
-    stacks = {}
-    for name in backend.stacks(layout):
-        told = backend.checkpoint(layout, name)
-        stacks[name] = {"resources": told.resources, "pending": list(told.pending)}
-    return {
-        "version": 1,
-        "up": up,
-        "url": known.server.url if known.server and up else None,
-        "server": {"pid": known.server.process} if known.server and up else None,
-        "engine": engine and {"path": str(engine.path), "version": engine.version, "source": engine.source},
-        "official": known.official,
-        "stacks": stacks,
-    }
 
 
 def print_cluster(found: lifecycle.Status) -> None:

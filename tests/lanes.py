@@ -49,7 +49,6 @@ _BY_FIXTURE: Final = {
     "real_nodes": "nodes",
     "installed": "tools",
     "images_registry": "registry",
-    "origin": "registry",
 }
 _BY_TOOL: Final = {
     "chromium": "browser",

@@ -1397,8 +1397,6 @@ class WebhookConfigurationSettings(TypedDict):
     """Write the decision into the pod's annotation `multiarch-eks/decision`. Default: false."""
     warnings: NotRequired[bool]
     """Return a warning, which kubectl shows, for a pod that is left alone because of its images. Default: false."""
-    events: NotRequired[bool]
-    """Write a Kubernetes Event for a pod that is left alone because of its images. Default: false."""
     cache: NotRequired[CacheConfigurationSettings]
     """What is remembered of images."""
     registries: NotRequired[RegistriesConfigurationSettings]

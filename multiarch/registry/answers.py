@@ -47,12 +47,6 @@ _BEFORE: tuple[tuple[type[Exception], RegistryReason, str], ...] = (
     (aiohttp.ClientConnectorError, RegistryReason.UNREACHABLE, "can't connect to {host}"),
     (aiohttp.ClientPayloadError, RegistryReason.TRUNCATED, "the response of {host} is incomplete"),
 )
-# By OpenSSL's codes. Source: https://docs.openssl.org/3.0/man3/X509_STORE_CTX_get_error/#error-codes
-_OTHER_NAME = "The certificate is for another name: check the registry's name, and which server answers."
-_OTHER_TIME = "Renew the certificate, or check this machine's clock."
-_CERTIFICATE_HINTS = {9: _OTHER_TIME, 10: _OTHER_TIME, 62: _OTHER_NAME, 64: _OTHER_NAME}
-_CLOSED = (RegistryReason.UNREACHABLE, "{host} closed the connection without a response")
-_CUT = (RegistryReason.TRUNCATED, "{host} closed the connection during the response")
 
 
 class RejectionError(RegistryError):
@@ -68,7 +62,7 @@ async def read_chunks(operation: ReadOperation, response: aiohttp.ClientResponse
     if encoding not in {"", "identity"}:
         raise operation.error(RegistryReason.UNSUPPORTED, f"{host} sent an unrequested Content-Encoding: {encoding}")
     while True:
-        with translate_failures(operation, host, reading=True):
+        with translate_failures(operation, host):
             async with asyncio.timeout(operation.deadline.left):
                 chunk = await response.content.read(CHUNK)
         if not chunk:
@@ -79,8 +73,6 @@ async def read_chunks(operation: ReadOperation, response: aiohttp.ClientResponse
 async def read_body(operation: ReadOperation, response: aiohttp.ClientResponse, limit: int) -> bytes:
     """Return the whole body. Raises RegistryError, TOO_LARGE as soon as it exceeds ``limit`` bytes."""
     too_large = f"{get_host(response.url)} sent more than {limit} bytes"
-    if (response.content_length or 0) > limit:
-        raise operation.error(RegistryReason.TOO_LARGE, too_large)
     body = bytearray()
     async for chunk in read_chunks(operation, response):
         body += chunk
@@ -135,8 +127,8 @@ def get_host(url: URL) -> str:
 
 
 @contextmanager
-def translate_failures(operation: ReadOperation, host: str, *, reading: bool = False) -> Iterator[None]:
-    """Turn aiohttp's errors into RegistryErrors. ``reading``: the response has begun."""
+def translate_failures(operation: ReadOperation, host: str) -> Iterator[None]:
+    """Turn aiohttp's errors into RegistryErrors."""
     try:
         yield
     except (aiohttp.ClientError, OSError, ValueError) as error:  # a TimeoutError is an OSError
@@ -145,12 +137,12 @@ def translate_failures(operation: ReadOperation, host: str, *, reading: bool = F
             raise operation.error(
                 RegistryReason.NOT_ALLOWED, rejected.rejection.text, rejected.rejection.hint
             ) from error
-        reason, detail = _described(error, reading=reading)
+        reason, detail = _described(error)
         detail = detail.format(host=host, seconds=operation.deadline.seconds)
-        raise operation.error(reason, detail, _certificate_hint(error)) from error
+        raise operation.error(reason, detail) from error
 
 
-def _described(error: Exception, *, reading: bool) -> tuple[RegistryReason, str]:
+def _described(error: Exception) -> tuple[RegistryReason, str]:
     if isinstance(error, aiohttp.ClientConnectorCertificateError):
         fault = error.certificate_error
         text = fault.verify_message if isinstance(fault, ssl.SSLCertVerificationError) else str(fault)
@@ -162,7 +154,7 @@ def _described(error: Exception, *, reading: bool) -> tuple[RegistryReason, str]
             rejected = type(error) is aiohttp.ClientConnectorError and isinstance(error.os_error, ConnectionError)
             return reason, "{host} rejected the connection" if rejected else detail
     if isinstance(error, aiohttp.ClientConnectionError | OSError):
-        return _CUT if reading else _CLOSED
+        return RegistryReason.UNREACHABLE, "{host} closed the connection without a response"
     return RegistryReason.MALFORMED, f"{{host}} sent an invalid HTTP response ({type(error).__name__})"
 
 
@@ -172,12 +164,6 @@ def _tls(error: OSError) -> tuple[RegistryReason, str]:
         return RegistryReason.REJECTED_HTTP, "{host} does not speak TLS"
     text = reason.lower().replace("_", " ") or "the handshake failed"
     return RegistryReason.UNREACHABLE, f"{{host}}: TLS: {_escaped(text)}"
-
-
-def _certificate_hint(error: Exception) -> str | None:
-    """Return the hint for a certificate with a wrong name or date, where trusting another authority does not help."""
-    fault = error.certificate_error if isinstance(error, aiohttp.ClientConnectorCertificateError) else None
-    return _CERTIFICATE_HINTS.get(getattr(fault, "verify_code", 0))
 
 
 def _escaped(text: str) -> str:

@@ -121,10 +121,9 @@ class RegistryClient:
         endpoints = self._endpoints_of(operation, reference)
 
         async def fetch(operation: ReadOperation, endpoint: Endpoint) -> bytes:
-            check = BlobCheck(operation, descriptor, limit)
+            check = BlobCheck(operation, descriptor)
             opening = self._open(operation, endpoint, reference, "GET", f"blobs/{descriptor.digest}")
             async with opening as response:
-                check.announced(response)
                 body = bytearray()
                 async for chunk in read_chunks(operation, response):
                     check.add(chunk)
@@ -148,7 +147,6 @@ class RegistryClient:
             async with AsyncExitStack() as stack:
                 opening = self._open(operation, endpoint, reference, "GET", f"blobs/{descriptor.digest}")
                 response = await stack.enter_async_context(opening)
-                check.announced(response)
                 return stack.pop_all(), response
 
         stack, response = await self._attempts.run(operation, endpoints, opened)

@@ -19,7 +19,6 @@ from enum import Enum, auto
 from fnmatch import fnmatchcase
 from typing import NamedTuple
 
-from multiarch.errors import MultiarchError
 from multiarch.facts.ecr import may_be_vpc_endpoint
 
 __all__ = ["EgressPolicy"]
@@ -29,7 +28,6 @@ Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 
 _TLS_PORT = "443"
 _NAME = re.compile(r"[a-z0-9_](?:[a-z0-9_.-]*[a-z0-9_])?")
-_ENTRY = re.compile(r"(?:\*|(?P<host>\[[0-9a-fA-F:]+\]|[A-Za-z0-9*_][A-Za-z0-9*_.-]*)(?::(?P<port>[0-9]{1,5}|\*))?)")
 # The cluster's DNS zone may have another name than cluster.local; Services have private addresses in any case.
 _CLUSTER_ZONES = (".svc", ".cluster.local", ".localhost")
 
@@ -98,28 +96,8 @@ class EgressPolicy:
 
     @classmethod
     def of(cls, registries: Iterable[str], networks: Iterable[str]) -> EgressPolicy:
-        """Read entries and CIDR blocks.
-
-        Raises:
-            MultiarchError: one of them is invalid.
-        """
-        entries = tuple(registries)
-        for entry in entries:
-            if not _ENTRY.fullmatch(entry):
-                raise MultiarchError(
-                    f"registries.allowed: {entry!r} is not a registry.",
-                    hint="Write HOST or HOST:PORT, with * for any characters, such as *.dkr.ecr.*.amazonaws.com.",
-                )
-        blocks = []
-        for text in networks:
-            try:
-                blocks.append(ipaddress.ip_network(text))
-            except ValueError as error:
-                raise MultiarchError(
-                    f"registries.allowedNetworks: {text!r} is not a network ({error}).",
-                    hint="Write a CIDR block such as 10.1.2.0/24.",
-                ) from error
-        return cls(tuple(entry.lower() for entry in entries), tuple(blocks))
+        """Read entries and CIDR blocks, which :mod:`multiarch.schema.webhook_faults` has checked."""
+        return cls(tuple(entry.lower() for entry in registries), tuple(map(ipaddress.ip_network, networks)))
 
     def names(self, host: str) -> bool:
         """Return whether ``registries`` has this host, without its port, as it is: without ``*``."""
@@ -164,8 +142,7 @@ class EgressPolicy:
         for network in self.networks:
             if address not in network:
                 continue
-            own = reach is not _Reach.INSTANCE or any(_within(network, each) for each in _INSTANCE)
-            if own:
+            if reach is not _Reach.INSTANCE or any(_within(network, each) for each in _INSTANCE):
                 return True
         return False
 

@@ -41,7 +41,7 @@ _HINTS = {
     RegistryReason.DENIED: "Log in (`docker login`) with credentials that may pull it, or check that it exists.",
     RegistryReason.RATE_LIMITED: "Log in, wait, or use a mirror.",
     RegistryReason.UNREACHABLE: "Check the registry's name, the network and the proxy settings.",
-    RegistryReason.UNTRUSTED: "Pass the certificate of the authority that signed it.",
+    RegistryReason.UNTRUSTED: "Check its names and dates, or pass the certificate of the authority that signed it.",
     RegistryReason.TIMEOUT: "Try again, or allow more time.",
     RegistryReason.REJECTED_HTTP: "Use HTTPS, or allow plain HTTP for this registry.",
     RegistryReason.SERVER: "Try again later.",

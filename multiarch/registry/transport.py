@@ -33,7 +33,6 @@ _REDIRECTS = frozenset({301, 302, 303, 307, 308})
 # Headers that may follow a redirect to another server.
 _PUBLIC_HEADERS = frozenset({"accept", "accept-encoding", "user-agent"})
 _PRINTABLE = re.compile(r"[\x21-\x7e]+")
-_BAD_REQUEST = 400
 
 
 class RegistryTransport:
@@ -254,35 +253,16 @@ class RegistryTransport:
         return proxy
 
     async def _find_scheme(self, operation: ReadOperation, endpoint: Endpoint) -> str:
-        """Find out whether the server speaks TLS, without sending credentials.
-
-        Loopback registries mostly speak plain HTTP, so that is tried first there; other hosts get TLS first.
-        """
-        first, second = ("http", "https") if is_loopback(endpoint.host) else ("https", "http")
-        problem = await self._speaks(operation, endpoint, first)
-        if problem is None:
-            return first
-        if problem.reason in {RegistryReason.UNTRUSTED, RegistryReason.TIMEOUT, RegistryReason.NOT_ALLOWED}:
-            raise problem
-        other = await self._speaks(operation, endpoint, second)
-        if other is None:
-            return second
-        if first == "http" and other.reason is RegistryReason.REJECTED_HTTP:
-            return first  # no TLS: it answers 400 on this path
-        no_tls = problem.reason is RegistryReason.REJECTED_HTTP
-        raise other if no_tls or other.reason is RegistryReason.UNTRUSTED else problem
-
-    async def _speaks(self, operation: ReadOperation, endpoint: Endpoint, scheme: str) -> RegistryError | None:
-        url = _root(operation, endpoint, scheme, "/")
+        """Return ``https``, or ``http`` where the server does not speak TLS. Sends no credentials."""
         try:
-            response = await self._send(operation, endpoint, "GET", url, {}, None)
+            response = await self._send(operation, endpoint, "GET", _root(operation, endpoint, "https", "/"), {}, None)
         except RegistryError as error:
-            return error
-        status = response.status
+            # Some servers without TLS close the connection.
+            if error.reason not in {RegistryReason.REJECTED_HTTP, RegistryReason.UNREACHABLE}:
+                raise
+            return "http"
         response.release()
-        if scheme == "http" and status == _BAD_REQUEST:  # Go servers answer 400 to plain HTTP on a TLS port
-            return operation.error(RegistryReason.UNREACHABLE, f"{endpoint.host} rejects plain HTTP")
-        return None
+        return "https"
 
 
 def _new_context(operation: ReadOperation, ca_files: tuple[Path, ...], verify: bool) -> ssl.SSLContext:  # noqa: FBT001

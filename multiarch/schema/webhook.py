@@ -118,8 +118,6 @@ class WebhookConfiguration(Section):
     """Write the decision into the pod's annotation ``multiarch-eks/decision``."""
     warnings: bool = False
     """Return a warning, which kubectl shows, for a pod that is left alone because of its images."""
-    events: bool = False
-    """Write a Kubernetes Event for a pod that is left alone because of its images."""
     cache: CacheConfiguration = get_section_default(CacheConfiguration)
     """What is remembered of images."""
     registries: RegistriesConfiguration = get_section_default(RegistriesConfiguration)

@@ -17,6 +17,7 @@ from multiarch.schema.base import KEY_FORMS, Section
 from multiarch.schema.charts import CHART_FORMS
 from multiarch.schema.iam import IAM_FORMS
 from multiarch.schema.stack import StackSpec
+from multiarch.schema.webhook import WebhookConfiguration
 from multiarch.stack.origin import Origin
 from multiarch.stack.schema_paths import (
     find_elsewhere,
@@ -52,6 +53,7 @@ _BELONGS = {
     "region": "Write aws:region: the region is a key of the AWS provider.",
 }
 """What to do about keys of a stack that people bring from elsewhere."""
+_NO_EVENTS = "Remove it: the webhook's log and metrics say why a pod is left alone, and with annotate the pod itself."
 _REASON = "Write the name of a warning's rule with your reason, such as ami-not-pinned: a test cluster."
 
 
@@ -201,6 +203,8 @@ def _unknown_key(path: KeyPath, document: _Document) -> str:
     key, model = str(path[-1]), find_model(path[:-1], document.root)
     if document.root is StackSpec and key in _BELONGS:
         return _BELONGS[key]
+    if model is WebhookConfiguration and key == "events":
+        return _NO_EVENTS
     if model in (AutoMode, AutoModeNodePool) and key in NOT_GIVEN:
         return NOT_GIVEN[key]
     known = list(list_fields(model)) if model else []

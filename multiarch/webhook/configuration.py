@@ -11,15 +11,12 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
-from multiarch.errors import KeyPath, MultiarchError, Problem, ProblemsError, StackError
-from multiarch.facts.taints import Taint, parse_taint
+from multiarch.errors import KeyPath, Problem, ProblemsError, StackError
 from multiarch.files import reject_device
 from multiarch.schema.webhook import WebhookConfiguration
 from multiarch.schema.webhook_faults import WebhookFault, find_faults
 from multiarch.stack import wording, yaml_source
-from multiarch.stack.model import Plan
 from multiarch.stack.origin import Origin, Place
-from multiarch.stack.webhook import group_taints
 
 
 class ConfigurationError(ProblemsError):
@@ -88,36 +85,3 @@ def _check_files(configuration: WebhookConfiguration) -> Iterator[WebhookFault]:
     if (folder := registries.hosts_dir) is not None and not Path(folder).is_dir():
         hint = "Name a folder like containerd's /etc/containerd/certs.d."
         yield ("registries", "hostsDir"), Problem("unreadable-file", f"{folder} is not a folder.", hint)
-
-
-def complete_from_stack(plan: Plan, configuration: WebhookConfiguration) -> WebhookConfiguration:
-    """Take the taint and the architectures from a stack where the configuration does not have them.
-
-    Raises MultiarchError if both have them, and the configuration's don't cover the stack's.
-    """
-    architectures = group_taints(plan.node_groups, plan.autoscaling)
-    changes: dict[str, object] = {}
-    if "taints" not in configuration.written:
-        if plan.arm64_taint is None:
-            message = f"The arm64 nodes of the stack {plan.stack} have no taint: there is nothing to tolerate."
-            raise MultiarchError(message, hint="Set arm64Taint in the stack, or taints in the configuration.")
-        changes["taints"] = [str(plan.arm64_taint)]
-    elif plan.arm64_taint is not None and plan.arm64_taint not in _taints(configuration):
-        raise MultiarchError(
-            f"taints of the configuration are {', '.join(configuration.taints)}, and arm64 nodes of the stack "
-            f"{plan.stack} have {plan.arm64_taint}.",
-            hint="Omit taints to take the stack's.",
-        )
-    if "architectures" not in configuration.written:
-        changes["architectures"] = sorted(map(str, architectures)) or configuration.architectures
-    elif missing := sorted(set(architectures) - set(configuration.architectures)):
-        raise MultiarchError(
-            f"architectures of the configuration are {', '.join(configuration.architectures)}, and the stack "
-            f"{plan.stack} also has {' and '.join(missing)} nodes.",
-            hint="Omit architectures to take the stack's.",
-        )
-    return configuration.model_copy(update=changes)
-
-
-def _taints(configuration: WebhookConfiguration) -> set[Taint]:
-    return {parse_taint(text) for text in configuration.taints}

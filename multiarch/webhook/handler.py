@@ -57,7 +57,6 @@ class Handler:
         self._deadline = configuration.deadline_seconds
         self._maximum_bytes = configuration.limits.body_kib * 1024
         self._warn = configuration.warnings
-        self._events = configuration.events
         self._readable_secrets = frozenset(configuration.registries.pull_secrets)
         self._decider = Decider(configuration)
         self._images = images
@@ -140,8 +139,6 @@ class Handler:
         pod = review.pod
         name, owner = ("", "") if pod is None else (pod.name, pod.owner)
         request = Request(review.uid, review.namespace, name, owner, mode, review.dry_run)
-        if self._events and pod is not None and (controller := pod.controller) is not None:
-            request = request._replace(owner_api_version=controller.api_version, owner_uid=controller.uid)
         seconds = perf_counter() - began
         for each in self._observers:
             each.decided(request, decided.decision, seconds)

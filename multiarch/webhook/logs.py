@@ -1,4 +1,4 @@
-"""The webhook's log: one line per entry, JSON for collectors or plain text for terminals.
+"""The webhook's log: one line of JSON per entry.
 
 Lines are queued and written by a thread, so that a slow reader of the log delays no review; lines that it can't keep up
 with are dropped and counted.
@@ -15,8 +15,6 @@ from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from enum import StrEnum
 from logging.handlers import QueueHandler, QueueListener
-
-from multiarch.escaping import escape_terminal
 
 LINES_PER_SECOND = 500
 """Maximum; more are dropped and counted, unless the level is ``debug``."""
@@ -40,13 +38,6 @@ class LogLevel(StrEnum):
         return logging.getLevelNamesMapping()[self.upper()]
 
 
-class LogFormat(StrEnum):
-    """How lines are written."""
-
-    JSON = "json"
-    TEXT = "text"
-
-
 class Log(QueueHandler):
     """Writes lines to a file descriptor in the background.
 
@@ -55,7 +46,6 @@ class Log(QueueHandler):
 
     def __init__(
         self,
-        style: LogFormat = LogFormat.JSON,
         level: LogLevel = LogLevel.INFO,
         *,
         descriptor: int = 2,
@@ -68,7 +58,7 @@ class Log(QueueHandler):
         self._dropped = dropped
         self._second, self._room = 0, 0
         self._ended = False
-        self._listener = QueueListener(self._waiting, _Writer(style, descriptor, dropped))
+        self._listener = QueueListener(self._waiting, _Writer(descriptor, dropped))
         self._listener.start()
 
     def shows(self, level: LogLevel) -> bool:
@@ -134,9 +124,8 @@ class Log(QueueHandler):
 class _Writer(logging.Handler):
     """Writes records to a file descriptor. Only the listener's thread uses it, so it needs no lock."""
 
-    def __init__(self, style: LogFormat, descriptor: int, dropped: Callable[[str, int], None]) -> None:
+    def __init__(self, descriptor: int, dropped: Callable[[str, int], None]) -> None:
         super().__init__()
-        self._line = _json if style is LogFormat.JSON else _text
         self._descriptor = descriptor
         self._dropped = dropped
 
@@ -146,7 +135,7 @@ class _Writer(logging.Handler):
 
     def emit(self, record: logging.LogRecord) -> None:
         when = datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
-        line = self._line(
+        line = _json(
             {"time": when, "level": record.levelname.lower(), "message": record.msg, **record.__dict__["fields"]}
         )
         rest = memoryview(f"{line}\n".encode(errors="replace"))
@@ -163,14 +152,3 @@ def _json(fields: Mapping[str, object]) -> str:
         return text
     # Other than ASCII is escaped then, and so is what steers a terminal or reorders text.
     return json.dumps(fields, separators=(",", ":")).replace(_DELETE, "\\u007f")
-
-
-def _text(fields: Mapping[str, object]) -> str:
-    shown = dict(fields)
-    head = f"{shown.pop('time')} {str(shown.pop('level')).upper()} {escape_terminal(str(shown.pop('message')))}"
-    return " ".join((head, *(f"{key}={_shown(value)}" for key, value in shown.items() if value not in ("", (), None))))
-
-
-def _shown(value: object) -> str:
-    text = ",".join(value) if isinstance(value, list | tuple) else str(value)
-    return json.dumps(text) if " " in text or '"' in text or not text.isprintable() else text

@@ -46,7 +46,6 @@ class Metrics:
             "certificate_expiry_timestamp_seconds", "When the certificate in use expires, as Unix time."
         )
         self._lines = self._counter("log_lines_dropped", "Log lines that were not written, by reason.", "reason")
-        self.events = self._counter("events", "Kubernetes Events, by what became of them.", "result")
         images = self._counter("image_cache_requests", "Images that reviews requested.", "result")
         self.hit, self.stale, self.miss = (images.labels(each).inc for each in ("hit", "stale", "miss"))
         text = "Look-ups that queried a registry: for a review, or to check a tag in the background."
@@ -58,7 +57,6 @@ class Metrics:
         _begin(self.reloads, "success", "failure")
         _begin(self._lines, "rate-limit", "write-error")
         _begin(self.look_ups, "review", "refresh")
-        _begin(self.events, "created", "failed", "dropped")
 
     def decided(self, request: Request, decision: Decision, seconds: float) -> None:
         """Count a decision."""

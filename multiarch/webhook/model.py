@@ -125,10 +125,9 @@ class Decision:
 
 
 class Request(NamedTuple):
-    """What a decision was about, for logs, metrics and events. No part of the pod's specification.
+    """What a decision was about, for logs and metrics. No part of the pod's specification.
 
     ``name`` is the pod's, or its ``generateName`` with ``*`` behind it; ``owner`` is ``Kind/name`` of its controller.
-    The last two fields are the controller's; empty unless Events are written.
     """
 
     uid: str
@@ -137,12 +136,10 @@ class Request(NamedTuple):
     owner: str
     mode: AdmissionMode
     dry_run: bool
-    owner_api_version: str = ""
-    owner_uid: str = ""
 
 
 class Observer(Protocol):
-    """Told of every decision: metrics, logs, events. Called in the event loop once the answer is made; never raises."""
+    """Told of every decision: metrics and logs. Called in the event loop once the answer is made; never raises."""
 
     def decided(self, request: Request, decision: Decision, seconds: float) -> None:
         """Record a decision; ``seconds`` is the time from the whole body to the answer."""

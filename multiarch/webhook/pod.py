@@ -64,12 +64,10 @@ class _Annotations(Struct, gc=False):
     decision: str | None = msgspec.field(default=None, name=DECISION_ANNOTATION)
 
 
-class _Owner(Struct, gc=False, rename="camel"):
+class _Owner(Struct, gc=False):
     kind: str = ""
     name: str = ""
     controller: bool | None = None
-    api_version: str = ""
-    uid: str = ""
 
 
 class _Metadata(Struct, gc=False, rename="camel"):
@@ -101,17 +99,11 @@ class WrittenPod(Struct, gc=False):
     @property
     def owner(self) -> str:
         """``Kind/name`` of the controller, or the empty string."""
-        found = self.controller
-        return "" if found is None else f"{found.kind}/{found.name}"
-
-    @property
-    def controller(self) -> _Owner | None:
-        """What manages the pod."""
         if self.metadata is not None and self.metadata.owner_references:
             for each in self.metadata.owner_references:
                 if each.controller:
-                    return each
-        return None
+                    return f"{each.kind}/{each.name}"
+        return ""
 
 
 PodKey = tuple[object, ...]

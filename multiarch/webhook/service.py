@@ -12,10 +12,9 @@ import logging
 import os
 import signal
 from collections.abc import Callable
-from contextlib import nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import uvloop
 
@@ -25,12 +24,9 @@ from multiarch.webhook.certificate import CHECK_SECONDS, Certificate
 from multiarch.webhook.decision_log import DecisionLog
 from multiarch.webhook.handler import Handler
 from multiarch.webhook.images.look_ups import LookUps
-from multiarch.webhook.logs import Log, LogFormat, LogLevel
+from multiarch.webhook.logs import Log, LogLevel
 from multiarch.webhook.metrics import Metrics
 from multiarch.webhook.server import Listening, Server
-
-if TYPE_CHECKING:
-    from multiarch.webhook.events import Events
 
 FINISH_SECONDS: Final = 5.0
 """Maximum time for requests under way once no new connection is accepted."""
@@ -45,7 +41,6 @@ class ServiceOptions:
 
     certificate_dir: Path
     listening: Listening = field(default_factory=Listening)
-    log_format: LogFormat = LogFormat.JSON
     log_level: LogLevel = LogLevel.INFO
     drain_seconds: float = 5.0
 
@@ -57,7 +52,7 @@ def run_service(configuration: WebhookConfiguration, options: ServiceOptions) ->
     can't be used.
     """
     metrics = Metrics()
-    log = Log(options.log_format, options.log_level, dropped=metrics.lines_dropped)
+    log = Log(options.log_level, dropped=metrics.lines_dropped)
     try:
         # What aiohttp and asyncio log.
         logging.basicConfig(
@@ -73,10 +68,9 @@ async def _run(configuration: WebhookConfiguration, options: ServiceOptions, met
     asyncio.get_running_loop().set_default_executor(DaemonThreads())
     certificate = Certificate(options.certificate_dir, metrics, log)
     look_ups = LookUps.from_configuration(configuration, metrics)
-    events = _events(metrics) if configuration.events else None
-    handler = Handler(configuration, look_ups, metrics, DecisionLog(log), *([events] if events else ()))
+    handler = Handler(configuration, look_ups, metrics, DecisionLog(log))
     server = Server(options.listening, handler.review, metrics, certificate.why_not_ready, handler.failed)
-    async with look_ups, events or nullcontext():
+    async with look_ups:
         checks = asyncio.create_task(check_forever(CHECK_SECONDS, certificate.check))
         try:
             await serve_requests(server, certificate, log, drain_seconds=options.drain_seconds)
@@ -110,12 +104,6 @@ def _end_at_once(received: signal.Signals, server: Server, log: Log) -> None:
     log.write(LogLevel.WARNING, "ended at once by a second signal", requests=server.requests)
     log.close()
     os._exit(128 + received)
-
-
-def _events(metrics: Metrics) -> Events:
-    from multiarch.webhook.events import Events  # noqa: PLC0415 (few webhooks write Events, and all start fast)
-
-    return Events(lambda result: metrics.events.labels(result).inc())
 
 
 async def check_forever(seconds: float, check: Callable[[], None]) -> None:

@@ -202,8 +202,6 @@ def _report(architecture: str) -> NodeReport:
         kernel="6.12.40",
         distribution="Amazon Linux 2023.9.20261106",
         programs=(ProgramFile("kubelet", "/usr/bin/kubelet", elf, "v1.35.4-eks-1a2b3c4"),),
-        package=f"containerd 2.1.4-1 {machine}",
-        package_architecture=Architecture(architecture),
         labels={},
         taints=(parse_taint("arch=arm64:NoSchedule"),) if architecture == "arm64" else (),
     )

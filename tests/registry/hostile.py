@@ -3,24 +3,48 @@
 from __future__ import annotations
 
 import asyncio
+import dataclasses
 import json
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
+from typing import TypeVar
 
-from tests.registry.faults import Asked
+from multiarch.registry.client import RegistryClient
+from multiarch.registry.credentials.model import Credentials
+from multiarch.registry.reference import Reference
+from multiarch.registry.settings import RegistrySettings
+from tests.registry.images import QUICK, client
 
+T = TypeVar("T")
+Work = Callable[[RegistryClient, Reference], Awaitable[T]]
+PATIENT = dataclasses.replace(QUICK, retries=0, total_seconds=20.0, read_seconds=20.0)
 _TLS = b"\x16"
 """The first byte of a TLS handshake, which this server does not speak."""
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A request that came in."""
+
+    method: str
+    path: str
+    headers: dict[str, str]
+
+
 Answer = Callable[[Asked], bytes]
 
 
 @dataclass(slots=True)
 class Hostile:
-    """A running server on loopback. ``asked`` has its requests; ``pause`` seconds pass before each answer."""
+    """A running server on loopback. ``asked`` has its requests; ``pause`` seconds pass before each answer.
+
+    After it, the connection stays open for ``hold`` seconds.
+    """
 
     answer: Answer
     pause: float = 0.0
+    hold: float = 0.0
     host: str = ""
     address: str = "127.0.0.1"
     asked: list[Asked] = field(default_factory=list)
@@ -68,6 +92,7 @@ class Hostile:
             await asyncio.sleep(self.pause)
             writer.write(self.answer(asked))
             await writer.drain()
+            await asyncio.sleep(self.hold)
 
 
 def http(status: int, body: bytes = b"", *headers: tuple[str, str]) -> bytes:
@@ -80,3 +105,28 @@ def http(status: int, body: bytes = b"", *headers: tuple[str, str]) -> bytes:
 def as_json(value: object, *headers: tuple[str, str], status: int = 200) -> bytes:
     """An answer in JSON."""
     return http(status, json.dumps(value).encode(), ("Content-Type", "application/json"), *headers)
+
+
+def asking(
+    server: Hostile,
+    work: Work[T],
+    *,
+    credentials: Credentials | Sequence[Credentials] = (),
+    settings: RegistrySettings = PATIENT,
+    elsewhere: bool = False,
+) -> T:
+    """What ``work`` comes to. ``elsewhere``: the registry's name is not that of a loopback address."""
+
+    async def run() -> T:
+        async with server.running():
+            host = server.elsewhere if elsewhere else server.host
+            allowed = dataclasses.replace(settings, plain_http=frozenset({host}))
+            async with client(allowed, credentials) as opened:
+                return await work(opened, Reference(host, "team/image", "1.0", None))
+
+    return asyncio.run(run())
+
+
+async def digest(opened: RegistryClient, reference: Reference) -> str:
+    """The digest of what is behind the reference."""
+    return (await opened.manifest(reference)).digest

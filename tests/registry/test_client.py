@@ -199,18 +199,7 @@ def test_an_unknown_authority_is_not_trusted() -> None:
     with server.running(tls=True) as registry, pytest.raises(RegistryError) as caught:
         asking(lambda opened: opened.manifest(registry.reference("team/image", "1.0")))
     assert caught.value.reason is RegistryReason.UNTRUSTED
-    assert "unable to get local issuer certificate" in str(caught.value)
-
-
-def test_a_certificate_for_other_names_wants_another_name_and_no_authority() -> None:
-    with server.running(tls=True) as registry:
-        # Linux takes this address for its own; the certificate does not name it.
-        reference = Reference(registry.host.replace("127.0.0.1", "0.0.0.0"), "team/image", "1.0", None)  # noqa: S104
-        with pytest.raises(RegistryError) as caught:
-            asking(lambda opened: opened.manifest(reference), settings_for(registry))
-    assert caught.value.reason is RegistryReason.UNTRUSTED
-    assert "IP address mismatch" in caught.value.detail
-    assert caught.value.hint.startswith("The certificate is for another name: check the registry's name")
+    assert "unable to get local issuer certificate. Check its names and dates, or pass" in str(caught.value)
 
 
 def test_plain_http_elsewhere_is_used_only_when_it_is_allowed(plain: Server) -> None:

@@ -12,8 +12,7 @@ from multiarch.registry.credentials.model import Credential
 from multiarch.registry.errors import RegistryError, RegistryReason
 from multiarch.registry.model import compute_digest
 from multiarch.registry.reference import Reference, parse_reference
-from tests.registry.faults import Asked
-from tests.registry.hostile import Hostile, as_json, http
+from tests.registry.hostile import Asked, Hostile, as_json, http
 from tests.registry.images import Known, client
 from tests.registry.names import BASIC, FOUND, HERE, INDEX, READER, Names, asked_for, bounded, port_of, web_proxy
 

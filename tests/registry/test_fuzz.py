@@ -25,8 +25,7 @@ from multiarch.registry.credentials.pull_secrets import (
 from multiarch.registry.errors import RegistryError
 from multiarch.registry.model import MANIFEST_TYPES, Descriptor, Manifest, read_object
 from multiarch.registry.reference import Reference, parse_reference
-from tests.registry.faults import Asked
-from tests.registry.hostile import Hostile
+from tests.registry.hostile import Asked, Hostile
 from tests.registry.images import QUICK, Known, client
 from tests.registry.server import digest_of
 

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import asyncio
 import base64
 import dataclasses
 import json
 import time
-from collections.abc import Awaitable, Callable, Sequence
-from typing import TypeVar
 
 import pytest
 
@@ -16,45 +13,17 @@ from multiarch.facts.architectures import Architecture
 from multiarch.images.inspect import DEEPEST
 from multiarch.images.verdict import judge_architectures
 from multiarch.registry.client import RegistryClient
-from multiarch.registry.credentials.model import Credential, Credentials
+from multiarch.registry.credentials.model import Credential
 from multiarch.registry.errors import RegistryError, RegistryReason
 from multiarch.registry.model import OCI_INDEX, Descriptor, compute_digest
 from multiarch.registry.reference import Reference
-from multiarch.registry.settings import RegistrySettings, is_link_local
-from tests.registry.faults import Asked
-from tests.registry.hostile import Hostile, as_json, http
-from tests.registry.images import QUICK, Known, client
+from multiarch.registry.settings import is_link_local
+from tests.registry.hostile import PATIENT, Asked, Hostile, as_json, asking, digest, http
+from tests.registry.images import QUICK, Known
 from tests.registry.names import FOUND, INDEX
 
-T = TypeVar("T")
-Work = Callable[[RegistryClient, Reference], Awaitable[T]]
-PATIENT = dataclasses.replace(QUICK, retries=0, total_seconds=20.0, read_seconds=20.0)
 HASTY = dataclasses.replace(QUICK, retries=0, total_seconds=0.3, read_seconds=0.3)
 READER = Credential("reader", "sesame", source="the tests")
-
-
-def asking(
-    server: Hostile,
-    work: Work[T],
-    *,
-    credentials: Credentials | Sequence[Credentials] = (),
-    settings: RegistrySettings = PATIENT,
-    elsewhere: bool = False,
-) -> T:
-    """What ``work`` comes to. ``elsewhere``: the registry's name is not that of a loopback address."""
-
-    async def run() -> T:
-        async with server.running():
-            host = server.elsewhere if elsewhere else server.host
-            allowed = dataclasses.replace(settings, plain_http=frozenset({host}))
-            async with client(allowed, credentials) as opened:
-                return await work(opened, Reference(host, "team/image", "1.0", None))
-
-    return asyncio.run(run())
-
-
-async def digest(opened: RegistryClient, reference: Reference) -> str:
-    return (await opened.manifest(reference)).digest
 
 
 async def tags(opened: RegistryClient, reference: Reference) -> tuple[str, ...]:

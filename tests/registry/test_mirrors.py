@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import dataclasses
 import json
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -13,13 +13,14 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from multiarch.registry.endpoints import Endpoint, HostsFileError, list_endpoints
-from multiarch.registry.errors import RegistryError, RegistryReason
-from multiarch.registry.reference import parse_reference
+from multiarch.registry.errors import RegistryError
+from multiarch.registry.model import compute_digest
+from multiarch.registry.reference import Reference, parse_reference
 from multiarch.registry.settings import RegistrySettings, is_loopback
 from tests.registry import server
-from tests.registry.faults import Fault, Proxy
-from tests.registry.images import QUICK, READER, Known, asking, push
-from tests.registry.server import Auth, Server
+from tests.registry.hostile import Asked, Hostile, digest, http
+from tests.registry.images import QUICK, READER, Known, asking, client, push
+from tests.registry.names import FOUND, INDEX
 
 
 def written(folder: Path, registry: str, text: str) -> RegistrySettings:
@@ -132,62 +133,53 @@ def test_a_file_that_can_not_be_read_is_rejected(tmp_path: Path) -> None:
         list_endpoints("quay.io", dataclasses.replace(QUICK, mirrors=tmp_path))
 
 
-@pytest.fixture(scope="module")
-def origin() -> Iterator[Server]:
-    with server.running() as running:
-        push(running)
-        yield running
+def through(tmp_path: Path, mirror: Hostile, *, origin: bytes = http(404), known: Known | None = None) -> str:
+    """The digest of an image that is read through a mirror; both answer on loopback."""
+
+    async def run() -> str:
+        behind = Hostile(lambda _: origin)
+        async with mirror.running(), behind.running():
+            wanted = written(tmp_path, f"{behind.host.replace(':', '_')}_", f'[host."http://{mirror.host}"]\n')
+            async with client(dataclasses.replace(wanted, retries=0), known or ()) as opened:
+                return await digest(opened, Reference(behind.host, "team/image", "1.0", None))
+
+    return asyncio.run(run())
 
 
-def mirrored(tmp_path: Path, origin: Server, mirror: str, more: str = "") -> RegistrySettings:
-    text = f'[host."{mirror}"]\n{more}'
-    return written(tmp_path, f"{origin.host.replace(':', '_')}_", text)
+def test_a_mirror_is_asked_first_and_told_for_whom(tmp_path: Path) -> None:
+    mirror = Hostile(lambda _: FOUND)
+    assert through(tmp_path, mirror) == compute_digest(INDEX)
+    (asked,) = mirror.asked
+    assert asked.path.startswith("/v2/team/image/manifests/1.0?ns=127.0.0.1:")
 
 
-def read_image(origin: Server, settings: RegistrySettings) -> str:
-    return asking(lambda opened: opened.manifest(origin.reference("team/image", "1.0")), settings).digest
+@pytest.mark.parametrize("fault", [http(500), http(200, b"<html>"), FOUND[:-9]])
+def test_a_mirror_that_fails_is_passed_over_after_one_request(tmp_path: Path, fault: bytes) -> None:
+    mirror = Hostile(lambda _: fault)
+    assert through(tmp_path, mirror, origin=FOUND) == compute_digest(INDEX)
+    assert len(mirror.asked) == 1
 
 
-def test_a_mirror_is_asked_first_and_told_for_whom(tmp_path: Path, origin: Server) -> None:
-    with server.running() as copy, Proxy(copy).running() as mirror:
-        pushed = push(copy, note="of the mirror")
-        assert read_image(origin, mirrored(tmp_path, origin, f"http://{mirror.host}")) == pushed.digest
-        assert [asked.path for asked in mirror.asked] == [f"/v2/team/image/manifests/1.0?ns={origin.host}"]
+def test_when_all_fail_the_origins_reason_counts_and_the_mirrors_are_named(tmp_path: Path) -> None:
+    mirror = Hostile(lambda _: http(500))
+    with pytest.raises(RegistryError, match=r"not found: .*; mirrors: 127\.0\.0\.1:\d+: server error"):
+        through(tmp_path, mirror)
 
 
-@pytest.mark.parametrize("fault", [Fault.ERROR, Fault.SILENT, Fault.WRONG_DIGEST, Fault.TRUNCATED, Fault.LOGIN_PAGE])
-def test_a_mirror_that_fails_is_passed_over(tmp_path: Path, origin: Server, fault: Fault) -> None:
-    with Proxy(origin, fault=fault).running() as mirror:
-        settings = dataclasses.replace(mirrored(tmp_path, origin, f"http://{mirror.host}"), read_seconds=0.5)
-        assert read_image(origin, settings).startswith("sha256:")
-        assert len(mirror.asked) == 1
+def test_a_mirrors_credentials_are_its_own(tmp_path: Path) -> None:
+    def guarded(asked: Asked) -> bytes:
+        return FOUND if "authorization" in asked.headers else http(401, b"", ("WWW-Authenticate", "Basic"))
+
+    mirror, known = Hostile(guarded), Known(READER)
+    assert through(tmp_path, mirror, known=known) == compute_digest(INDEX)
+    assert known.asked == [f"{mirror.host}/team/image"]
 
 
-def test_when_all_fail_the_origins_reason_counts_and_the_mirrors_are_named(tmp_path: Path, origin: Server) -> None:
-    with Proxy(origin, fault=Fault.ERROR).running() as mirror:
-        settings = mirrored(tmp_path, origin, f"http://{mirror.host}")
-
-        with pytest.raises(RegistryError) as caught:
-            asking(lambda opened: opened.manifest(origin.reference("team/image", "9.9")), settings)
-        error = caught.value
-        assert error.reason is RegistryReason.NOT_FOUND
-        assert f"; mirrors: {mirror.host}: server error" in str(error)
-
-
-def test_a_mirrors_credentials_are_its_own(tmp_path: Path, origin: Server) -> None:
-    with server.running(auth=Auth.BASIC) as copy:
-        pushed = push(copy, note="guarded")
-        known = Known(READER)
-
-        through = mirrored(tmp_path, origin, f"http://{copy.host}")
-        found = asking(lambda opened: opened.manifest(origin.reference("team/image", "1.0")), through, known)
-        assert found.digest == pushed.digest
-        assert known.asked == [f"{copy.host}/team/image"]
-
-
+@pytest.mark.registry
 @pytest.mark.parametrize("more", ["skip_verify = true", "ca = 'CA'"])
-def test_a_mirrors_certificate_may_be_trusted_for_it_alone(tmp_path: Path, origin: Server, more: str) -> None:
+def test_a_mirrors_certificate_may_be_trusted_for_it_alone(tmp_path: Path, more: str) -> None:
     with server.running(tls=True) as copy:
-        pushed = push(copy, note="with TLS")
-        settings = mirrored(tmp_path, origin, f"https://{copy.host}", more.replace("CA", str(copy.ca)))
-        assert read_image(origin, settings) == pushed.digest
+        pushed = push(copy)
+        settings = written(tmp_path, "quay.io", f"[host.'https://{copy.host}']\n{more.replace('CA', str(copy.ca))}")
+        found = asking(lambda opened: opened.manifest(parse_reference("quay.io/team/image:1.0")), settings)
+        assert found.digest == pushed.digest

@@ -88,6 +88,10 @@ AT_TOP = [
     ("ipFamily: ipv6", "ipFamily: ipFamily is unknown here. It belongs to cluster.ipFamily or network.ipFamily."),
     ("network: {podCidr: }", "network.podCidr: podCidr is empty. Give it a value, or omit it."),
     ('network: {podCidr: ""}', "network.podCidr: podCidr is empty. Give it a value, or omit it."),
+    (
+        "admissionWebhook: {configuration: {events: true}}",
+        "admissionWebhook.configuration.events: events is unknown here. Remove it: the webhook's log and metrics say",
+    ),
     ("network: {zonalShift: true}", "network.zonalShift: zonalShift is unknown here. It belongs at the top level."),
     (
         "controlPlaneTier: tier-xxl",

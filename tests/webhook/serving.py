@@ -16,7 +16,7 @@ import aiohttp
 import uvloop
 
 from multiarch.webhook.certificate import Certificate
-from multiarch.webhook.logs import Log, LogFormat, LogLevel
+from multiarch.webhook.logs import Log, LogLevel
 from multiarch.webhook.metrics import Metrics
 from multiarch.webhook.review import FailureReason, ReviewError
 from multiarch.webhook.server import Listening, Server
@@ -99,7 +99,7 @@ async def serving(
         trusted = (pair(), *trusted)
         write(folder, trusted[0])
     metrics, reviews = Metrics(), Reviews()
-    silent = Log(LogFormat.JSON, LogLevel.ERROR, descriptor=os.open(os.devnull, os.O_WRONLY)) if log is None else log
+    silent = Log(LogLevel.ERROR, descriptor=os.open(os.devnull, os.O_WRONLY)) if log is None else log
     certificate = Certificate(folder, metrics, silent)
     server = Server(Listening("127.0.0.1", 0, 0, **listening), reviews.review, metrics, ready, metrics.failed)
     await server.start(certificate.listening)

@@ -130,8 +130,8 @@ def test_an_old_version_of_tls_is_rejected(tmp_path: Path) -> None:
 
 
 def test_a_new_certificate_is_in_use_without_a_dropped_request(tmp_path: Path) -> None:
-    """50 connections that are kept, and new ones all the time, while the certificate changes ten times."""
-    made = [pair(days=30.0 + index) for index in range(11)]
+    """Connections that are kept, and new ones all the time, while the certificate changes three times."""
+    made = [pair(days=30.0 + index) for index in range(4)]
     write(tmp_path, made[0])
 
     async def work() -> None:
@@ -166,10 +166,10 @@ def test_a_new_certificate_is_in_use_without_a_dropped_request(tmp_path: Path) -
                     writer.close()
                 stop.set()
 
-            await asyncio.gather(*(kept(it.session) for _ in range(50)), renewed(), renewed(), rotate())
-            assert answered > 200
+            await asyncio.gather(*(kept(it.session) for _ in range(10)), renewed(), renewed(), rotate())
+            assert answered > 40
             text = it.metrics.text()[0].decode()
-            assert 'multiarch_webhook_certificate_reloads_total{result="success"} 10.0' in text
+            assert 'multiarch_webhook_certificate_reloads_total{result="success"} 3.0' in text
             assert 'multiarch_webhook_certificate_reloads_total{result="failure"} 0.0' in text
             assert f'multiarch_webhook_http_responses_total{{code="200"}} {float(answered)}' in text
 

@@ -93,13 +93,6 @@ class TestObjects:
         (server,) = (each for each in found if each["kind"] == "Deployment")
         assert server["spec"]["template"]["spec"]["automountServiceAccountToken"] is True
 
-    def test_events_add_one_right_and_side_effects(self) -> None:
-        found = installed(configuration={"events": True})
-        (rule,) = found["ClusterRole", f"{NAME}-events"]["rules"]
-        assert (rule["resources"], rule["verbs"]) == (["events"], ["create"])
-        assert {each["sideEffects"] for each in webhooks(configuration={"events": True}).values()} == {"NoneOnDryRun"}
-        assert {each["sideEffects"] for each in webhooks().values()} == {"None"}
-
     def test_a_changed_configuration_starts_new_pods(self) -> None:
         def annotations(**values: Any) -> Object:
             found: Object = deployment(**values)["template"]["metadata"]["annotations"]

@@ -6,10 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from multiarch.errors import MultiarchError
 from multiarch.schema.webhook import WebhookConfiguration
-from multiarch.webhook.configuration import ConfigurationError, complete_from_stack, load_configuration
-from tests.stack.words import plan
+from multiarch.webhook.configuration import ConfigurationError, load_configuration
 from tests.webhook.serving import pair
 
 
@@ -33,7 +31,7 @@ def test_a_file_that_sets_everything_is_read(tmp_path: Path) -> None:
     (tmp_path / "ca.pem").write_bytes(pair().authority)
     file.write_text(
         "mode: prefer\narchitectures: [amd64, arm64]\ntaints: [arch=arm64:NoSchedule, spot:NoSchedule]\n"
-        "preferredWeight: 50\ndeadlineSeconds: 1\nannotate: true\nwarnings: true\nevents: true\n"
+        "preferredWeight: 50\ndeadlineSeconds: 1\nannotate: true\nwarnings: true\n"
         "cache: {memoryMib: 8, freshSeconds: 60, staleSeconds: 60, failureSeconds: 5}\n"
         f"registries: {{allowed: ['*.dkr.ecr.*.amazonaws.com', '[fd00::1]:5000'],"
         f" allowedNetworks: [10.1.2.0/24, 'fd00::/8'], plainHttp: ['registry:5000'],"
@@ -64,13 +62,13 @@ def test_what_the_schema_rejects_is_named_with_line_key_and_value(tmp_path: Path
         "3 architecture: architecture is unknown here. Did you mean architectures?",
         (
             "4 region: region is unknown here. Known here: mode, architectures, taints, preferredWeight, "
-            "deadlineSeconds, annotate, warnings, events, cache, registries, limits."
+            "deadlineSeconds, annotate, warnings, cache, registries, limits."
         ),
         "6 cache.memoryMiB: memoryMiB is unknown here. Did you mean memoryMib?",
         "8 limits.bodyKib: bodyKib is 1; it must be at least 16. Write 16 or more.",
         (
             "9 fresh_seconds: fresh_seconds is unknown here. Known here: mode, architectures, taints, preferredWeight, "
-            "deadlineSeconds, annotate, warnings, events, cache, registries, limits."
+            "deadlineSeconds, annotate, warnings, cache, registries, limits."
         ),
     ]
 
@@ -141,31 +139,3 @@ def test_a_missing_file_and_a_folder_are_rejected(tmp_path: Path) -> None:
         load_configuration(tmp_path / "missing.yaml")
     with pytest.raises(ConfigurationError, match=r"it is a folder\. Name the file in it\."):
         load_configuration(tmp_path)
-
-
-def test_taint_and_architectures_are_taken_from_a_stack() -> None:
-    found = complete_from_stack(plan({"arm64Taint": "cpu=arm:NoExecute"}), WebhookConfiguration(mode="pin"))
-    assert (found.mode, found.taints, found.architectures) == ("pin", ["cpu=arm:NoExecute"], ["amd64", "arm64"])
-    only = plan({"nodeGroups": {"web": None}})
-    assert complete_from_stack(only, WebhookConfiguration()).architectures == ["arm64"]
-
-
-def test_what_the_configuration_sets_is_kept_if_it_covers_the_stack() -> None:
-    taints = ["arch=arm64:NoSchedule", "spot:NoSchedule"]
-    found = complete_from_stack(plan(), WebhookConfiguration(taints=taints, architectures=["arm64", "amd64"]))
-    assert (found.taints, found.architectures) == (taints, ["arm64", "amd64"])
-
-
-@pytest.mark.parametrize(
-    ("change", "configuration", "message"),
-    [
-        ({"arm64Taint": "none"}, WebhookConfiguration(), "there is nothing to tolerate"),
-        ({}, WebhookConfiguration(taints=["cpu=arm:NoSchedule"]), "arm64 nodes of the stack shop-dev have arch=arm64"),
-        ({}, WebhookConfiguration(architectures=["amd64"]), "the stack shop-dev also has arm64 nodes"),
-    ],
-)
-def test_contradictions_between_configuration_and_stack_are_rejected(
-    change: dict[str, str], configuration: WebhookConfiguration, message: str
-) -> None:
-    with pytest.raises(MultiarchError, match=message):
-        complete_from_stack(plan(change), configuration)

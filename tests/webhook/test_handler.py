@@ -177,11 +177,12 @@ def test_pull_secrets_are_handed_over_where_they_may_be_read() -> None:
     assert rig.images.secrets[1] == PullSecretNames("", ())
 
 
-def test_remembered_pods_take_bounded_memory() -> None:
+def test_remembered_pods_take_bounded_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("multiarch.webhook.handler._REMEMBERED", 20)
     rig = Rig()
-    for number in range(3000):
+    for number in range(30):
         rig.now(review_of(pod("a", nodeSelector={"k": f"{number}"})))
-    assert len(rig.handler._remembered) == 2048  # noqa: SLF001
+    assert len(rig.handler._remembered) == 20  # noqa: SLF001
     rig = Rig()
     rig.now(review_of(pod("a", nodeSelector={f"k{each}": "v" * 8 for each in range(100)})))
     assert len(rig.handler._remembered) == 0  # noqa: SLF001

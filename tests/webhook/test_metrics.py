@@ -35,9 +35,6 @@ def test_series_for_alerts_are_there_from_the_start() -> None:
     for name in (
         'multiarch_webhook_certificate_reloads_total{result="failure"}',
         'multiarch_webhook_certificate_reloads_total{result="success"}',
-        'multiarch_webhook_events_total{result="created"}',
-        'multiarch_webhook_events_total{result="dropped"}',
-        'multiarch_webhook_events_total{result="failed"}',
         'multiarch_webhook_image_cache_requests_total{result="hit"}',
         'multiarch_webhook_image_cache_requests_total{result="miss"}',
         'multiarch_webhook_image_cache_requests_total{result="stale"}',

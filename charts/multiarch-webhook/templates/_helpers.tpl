@@ -86,35 +86,3 @@ labels:
 {{- end -}}
 {{- $memory -}}
 {{- end -}}
-
-{{/* Whether the server itself calls the Kubernetes API: "true" or nothing. */}}
-{{- define "webhook.usesApi" -}}
-{{- if or .Values.configuration.registries.pullSecrets .Values.configuration.events -}}true{{- end -}}
-{{- end -}}
-
-{{/* A Role with its RoleBinding for the server's service account: (list NAME NAMESPACE RULES .) */}}
-{{- define "webhook.granted" -}}
-{{- $root := index . 3 -}}
-{{- $prefix := ternary "" "Cluster" (ne (index . 1) "") -}}
-{{- $metadata := include "webhook.metadata" (list (index . 0) (index . 1) "server" $root) -}}
----
-apiVersion: rbac.authorization.k8s.io/v1
-kind: {{ $prefix }}Role
-metadata:
-  {{- $metadata | nindent 2 }}
-rules:
-  {{- index . 2 | nindent 2 }}
----
-apiVersion: rbac.authorization.k8s.io/v1
-kind: {{ $prefix }}RoleBinding
-metadata:
-  {{- $metadata | nindent 2 }}
-roleRef:
-  apiGroup: rbac.authorization.k8s.io
-  kind: {{ $prefix }}Role
-  name: {{ index . 0 }}
-subjects:
-  - kind: ServiceAccount
-    name: {{ $root.Values.name }}
-    namespace: {{ $root.Release.Namespace }}
-{{- end -}}

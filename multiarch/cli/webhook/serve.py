@@ -7,11 +7,10 @@ from typing import Annotated
 
 import typer
 
-from multiarch.cli.options.stacks import complete_stacks, plan_of
 from multiarch.errors import MultiarchError, OutsideError
 from multiarch.schema.webhook import WebhookConfiguration
-from multiarch.webhook.configuration import complete_from_stack, load_configuration
-from multiarch.webhook.logs import LogFormat, LogLevel
+from multiarch.webhook.configuration import load_configuration
+from multiarch.webhook.logs import LogLevel
 
 HELP = """Run the server that the API server calls for new pods.
 
@@ -29,7 +28,7 @@ deadlineSeconds (1.5 s) for registries.
 
 The certificate's folder has tls.crt and tls.key, as a Secret of type kubernetes.io/tls. Changed files are in use within
 seconds; a broken pair is not taken. The configuration's keys are those of admissionWebhook.configuration in a stack
-file (docs/reference/stack-keys.md); with --stack, taint and architectures are that stack's.
+file (docs/reference/stack-keys.md).
 
 On SIGTERM /readyz fails, requests are answered for --drain-seconds more, and those under way are finished. A second
 signal ends the process at once.
@@ -37,7 +36,7 @@ signal ends the process at once.
 \b
 Examples:
   multiarch webhook serve --certificate-dir /certificates --config /etc/multiarch/webhook.yaml
-  multiarch webhook serve --certificate-dir certs --stack checkout-prod --address 127.0.0.1 --log-format text
+  multiarch webhook serve --certificate-dir certs --address 127.0.0.1
 
 Exit code: 0 after a signal; 2 for an invalid configuration or certificate; 3 if a port can't be used; 128 and the
 signal's number if a second signal ended it."""
@@ -50,12 +49,6 @@ def serve(
     ],
     config: Annotated[
         Path | None, typer.Option(metavar="FILE", help="The configuration, YAML. Default: all defaults.")
-    ] = None,
-    stack: Annotated[
-        str | None,
-        typer.Option(
-            metavar="STACK|FILE", autocompletion=complete_stacks, help="Take taint and architectures from this stack."
-        ),
     ] = None,
     address: Annotated[
         str | None, typer.Option(metavar="ADDRESS", help="Listen on this address only. Default: on all.")
@@ -73,15 +66,12 @@ def serve(
             help="Answer for so long after SIGTERM; with 6 s more, less than terminationGracePeriodSeconds.",
         ),
     ] = 5.0,
-    log_format: Annotated[
-        LogFormat, typer.Option(metavar="json|text", help="How log lines are written, to stderr.")
-    ] = LogFormat.JSON,
     log_level: Annotated[
         LogLevel,
         typer.Option(
             metavar="debug|info|warning|error",
-            help="Decisions are info, warning if an image could not be read. debug has all: also skipped pods, and "
-            "each repetition.",
+            help="Of the log, JSON lines on stderr. Decisions are info, warning if an image could not be read. debug "
+            "has all: also skipped pods, and each repetition.",
         ),
     ] = LogLevel.INFO,
 ) -> None:
@@ -92,22 +82,14 @@ def serve(
         from multiarch.webhook.server import Listening  # noqa: PLC0415
     except ModuleNotFoundError as error:
         raise _incomplete(error) from error
-    configuration = _configuration(config, stack)
+    configuration = WebhookConfiguration() if config is None else load_configuration(config)
     options = service.ServiceOptions(
         certificate_dir,
         Listening(address, port, metrics_port, body_bytes=configuration.limits.body_kib * 1024),
-        log_format,
         log_level,
         drain_seconds,
     )
     service.run_service(configuration, options)
-
-
-def _configuration(file: Path | None, stack: str | None) -> WebhookConfiguration:
-    configuration = WebhookConfiguration() if file is None else load_configuration(file)
-    if stack is None:
-        return configuration
-    return complete_from_stack(plan_of(stack), configuration)
 
 
 def _incomplete(error: ModuleNotFoundError) -> MultiarchError:
