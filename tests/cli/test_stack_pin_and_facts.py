@@ -13,10 +13,10 @@ import pytest
 from multiarch.facts.instance_types import DATA_FILE, read_csv
 from tests.cli.aws import served
 from tests.cli.running import type_of_run
+from tests.sandbox.served import Served
+from tests.verify.clusters import environment
 
 pytestmark = pytest.mark.e2e
-
-CREDENTIALS = {"AWS_ACCESS_KEY_ID": "test", "AWS_SECRET_ACCESS_KEY": "test"}
 
 
 @pytest.fixture(scope="module")
@@ -28,16 +28,9 @@ def address() -> Iterator[str]:
 @pytest.fixture
 def aws(address: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """Point boto3 at the sandbox, with nothing of the user's own."""
-    nothing = tmp_path / "no-such-file"
     for name in ("AWS_PROFILE", "AWS_REGION", "AWS_DEFAULT_REGION", "AWS_SESSION_TOKEN"):
         monkeypatch.delenv(name, raising=False)
-    for name, value in {
-        **CREDENTIALS,
-        "AWS_ENDPOINT_URL": address,
-        "AWS_CONFIG_FILE": str(nothing),
-        "AWS_SHARED_CREDENTIALS_FILE": str(nothing),
-        "AWS_EC2_METADATA_DISABLED": "true",
-    }.items():
+    for name, value in environment(Served(address), tmp_path).items():
         monkeypatch.setenv(name, value)
 
 

@@ -12,6 +12,7 @@ from sandbox.aws.ssm_commands import Target
 from tests.cli.running import type_of_run
 from tests.images.conftest import images_registry, repository
 from tests.images.shapes import Repository
+from tests.kubernetes import kubeconfigs
 from tests.kubernetes.api_server import Answer, Request, rejected, serving
 from tests.ssm.wired import Wired
 from tests.verify.on_node.reports import AMD64, ARM64, report
@@ -215,7 +216,9 @@ def test_the_log_says_why_a_container_crash_loops(
         return 200, {"kind": "List", "metadata": {}, "items": lists.get(plural, [])}, {}
 
     with serving(answer) as server:
-        ran = run("verify", "pods", "--kubeconfig", str(kubeconfig(tmp_path, server.url)), "-o", "json")
+        ran = run(
+            "verify", "pods", "--kubeconfig", str(kubeconfigs.write(tmp_path / "kubeconfig", server.url)), "-o", "json"
+        )
     found = {each["pod"]: each for row in ran.json["workloads"] for each in row["containers"]}
     assert set(found) == {"loops", "ended"} if log[0] == 200 and verdict == "cannot tell" else {"loops"}
     assert found["loops"]["verdict"] == verdict
@@ -225,14 +228,6 @@ def test_the_log_says_why_a_container_crash_loops(
     assert "password" not in ran.out + ran.err
     requested = sum(each.path.endswith("/log") for each in server.requests)
     assert requested == {"File": 2, "FallbackToLogsOnError": 1}[policy] - (note != "")
-
-
-def kubeconfig(folder: Path, url: str) -> Path:
-    file = folder / "kubeconfig"
-    context = {"name": "here", "context": {"cluster": "here", "namespace": "shop"}}
-    cluster = {"name": "here", "cluster": {"server": url}}
-    file.write_text(json.dumps({"current-context": "here", "clusters": [cluster], "contexts": [context]}))
-    return file
 
 
 def test_a_live_cluster_is_read_with_the_owners_of_pods_owners(
@@ -254,7 +249,7 @@ def test_a_live_cluster_is_read_with_the_owners_of_pods_owners(
         return 200, {"kind": "List", "metadata": {}, "items": lists.get(plural, [])}, {}
 
     with serving(answer) as server:
-        file = kubeconfig(tmp_path, server.url)
+        file = kubeconfigs.write(tmp_path / "kubeconfig", server.url)
         arguments = ("verify", "pods", "--kubeconfig", str(file), "-l", "app=api", "-o", "json")
         ran = run(*arguments)
         assert (ran.code, [row["name"] for row in ran.json["workloads"]]) == (0, ["api"]), ran.err
