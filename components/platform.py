@@ -104,7 +104,8 @@ class Platform(Component):
         self.node_groups = {name: group.output for name, group in groups.items()}
         known = pulumi.Output.all(session.document_name, self.account.region)
         self.sessions = {
-            group.name: known.apply(partial(_session, plan.cluster.name, group.name)) for group in plan.node_groups
+            group.name: known.apply(partial(access.session_command, plan.cluster.name, group.name))
+            for group in plan.node_groups
         }
         self.session_policy = policies.people_sessions(
             self.account,
@@ -337,9 +338,3 @@ class Platform(Component):
         if before:
             opts.hooks = pulumi.ResourceHookBinding(before_create=before)
         return kubernetes.Provider("cluster", kubeconfig=self.kubeconfig, opts=opts)
-
-
-def _session(cluster: str, group: str, known: Sequence[str]) -> str:
-    """Return the shell command for one group; ``known`` is the session document's name and the region."""
-    document, region = known
-    return access.session_command(cluster=cluster, group=group, document=document, region=region)
