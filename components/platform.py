@@ -22,7 +22,7 @@ import pulumi
 import pulumi_kubernetes as kubernetes
 
 from multiarch.autoscaling.karpenter import build_discovery_tags
-from multiarch.autoscaling.model import AutoModePlan, KarpenterPlan
+from multiarch.autoscaling.model import KarpenterPlan
 from multiarch.nodes.model import CLUSTER_TAG, NodeGroupKind, NodeGroupPlan
 from multiarch.stack.identity import format_kubeconfig
 from multiarch.stack.model import AddonPlan, ClusterPlan, ExistingClusterPlan, NewNetwork, Plan
@@ -267,7 +267,9 @@ class Platform(Component):
             image_registries=plan.image_registries,
         )
         if auto_mode:
-            cluster = self._auto_mode(auto_mode, network, cluster)
+            made = AutoMode("auto-mode", self, cluster, auto_mode, network.private_subnet_ids, self._security_groups)
+            # What the other components run on, too.
+            cluster = replace(cluster, ready=(*cluster.ready, *made.ready))
         if plan.storage_class:
             DefaultStorageClass("storage-class", self, cluster, auto_mode=auto_mode is not None)
         self._daemons(groups, cluster)
@@ -292,11 +294,6 @@ class Platform(Component):
             TerminationHandler("termination-handler", self, cluster, scaling_groups)
         for plugin in plan.device_plugins:
             DevicePlugin(self, cluster, plugin)
-
-    def _auto_mode(self, plan: AutoModePlan, network: Network, cluster: InCluster) -> InCluster:
-        """Declare EKS Auto Mode; return what the other components in the cluster need, with its nodes."""
-        made = AutoMode("auto-mode", self, cluster, plan, network.private_subnet_ids, self._security_groups)
-        return replace(cluster, ready=(*cluster.ready, *made.ready))
 
     def _karpenter(
         self,
