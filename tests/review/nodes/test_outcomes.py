@@ -16,7 +16,7 @@ from multiarch.review.planned import with_planned_steps
 from tests.components.declared import MANAGED, SCALING_GROUP, TEMPLATE, World, world
 from tests.review.by_hand import change
 from tests.simulate.simulated import pooled
-from tests.stack.words import EXISTING_CLUSTER, merged, plan
+from tests.stack.words import merged, plan
 
 STAYS, ROLLS, REPLACED, DELETED, NEW = (
     Outcome.STAYS,
@@ -186,20 +186,6 @@ def test_with_the_cluster_or_its_network_every_node_ends(words: dict[str, Any]) 
     found = outcomes(merged(old, words), old)
     assert {(each.outcome, each.pace) for each in found.values()} == {(REPLACED, "all at the same time")}
     assert {each.kind for each in found.values()} == {GroupKind.MANAGED, GroupKind.NODE_POOL}
-
-
-@pytest.mark.parametrize(
-    ("cluster", "expected"),
-    [
-        ({"securityGroups": ["sg-0123456789abcdef0"]}, ROLLS),
-        ({"subnets": {"eu-west-1b": ["subnet-0aaaaaaaaaaaaaaa3"]}}, REPLACED),
-        ({"existing": "shop-other"}, REPLACED),
-    ],
-)
-def test_groups_of_an_existing_cluster_follow_its_keys(cluster: dict[str, Any], expected: Outcome) -> None:
-    old = {**EXISTING_CLUSTER}
-    found = outcomes(old, merged(old, {"cluster": cluster}))
-    assert {each.outcome for each in found.values()} == {expected}
 
 
 @pytest.mark.parametrize(
