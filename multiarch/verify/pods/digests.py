@@ -80,7 +80,7 @@ def _places(image_id: Reference, images: Iterable[str]) -> tuple[Reference, ...]
             found.append(parse_reference(image))
         except InvalidReferenceError:
             continue
-    return tuple(dict.fromkeys(each.at(image_id.digest) for each in found))
+    return tuple(dict.fromkeys(each.at(image_id.digest or "") for each in found))
 
 
 async def _manifest(registry: Registry, place: Reference) -> RegistryDigest:

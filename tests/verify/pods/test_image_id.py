@@ -51,4 +51,5 @@ def test_any_text_is_read_or_said_to_be_unreadable(text: str) -> None:
     if isinstance(found, str):
         assert found.isprintable()
     else:
+        assert found.digest is not None
         assert found.digest in text
