@@ -142,7 +142,6 @@ def test_keys_are_those_of_the_stack_file_alone(project: Project) -> None:
         ("resources: {limits: {memory: 1G}}", ".resources.limits.memory", "whole number of Mi or Gi, such as 512Mi."),
         ("priorityClassName: High", ".priorityClassName", "'High'; it takes a DNS name in lower case"),
         ("imagePullSecrets: [{name: a_b}]", ".imagePullSecrets[0].name", "a_b"),
-        ("tolerations: [{operator: Exist}]", ".tolerations[0].operator", "Exists"),
         ("metricsPort: 8443", "", "securePort and metricsPort must differ"),
     ],
 )
