@@ -37,8 +37,6 @@ CASES: list[Case] = [
     ("webhook-repository", webhook(ecrRepositories=["shop/*", "https://x"]), f"{ROOT}.ecrRepositories[1]", "https://x"),
     ("webhook-architecture", deciding(architectures=["arm64"]), f"{SETTINGS}.architectures", "amd64"),
     ("not-valid", deciding(mode="pin", architectures=["amd64"]), f"{SETTINGS}.architectures", "pin needs both"),
-    ("not-valid", deciding(registries={"allowed": ["docker.io", "https://x"]}), f"{SETTINGS}.registries.allowed[1]",
-     "HOST or HOST:PORT"),
     ("webhook-without-role", webhook() | NO_AGENT, "addons.podIdentityAgent.enabled", "no IAM role"),
     ("webhook-without-taint", webhook() | {"arm64Taint": "none"}, f"{ROOT}.enabled", "arm64Taint"),
     ("webhook-taint-unused", deciding(taints=["arch=arm64:NoSchedule", "gpu:NoSchedule"]), f"{SETTINGS}.taints[1]",
