@@ -13,6 +13,7 @@ from markdown_it import MarkdownIt
 
 from multiarch.cli import formats
 from multiarch.cli.formats import Format, codequality
+from multiarch.cli.formats.csv import escape_cell
 from multiarch.cli.formats.report import (
     Details,
     Items,
@@ -95,6 +96,13 @@ def test_a_table_is_split_by_groups_and_by_width() -> None:
 
 def test_json_has_version_kind_and_data() -> None:
     assert json.loads(rendered(Format.JSON)) == {"version": "2", "kind": "test", "names": ["a", "b|b", "c"]}
+
+
+def test_csv_has_crlf_and_no_formulas() -> None:
+    assert rendered(Format.CSV) == "team,name,reason\r\n,b|b,1+1\r\ncart,a,two\\nlines\r\ncart,c,<b>\r\n"
+    for cell in ("=1", "+1", "-1", "@a", "\t=1", "\n=1", "＝1"):  # noqa: RUF001
+        assert escape_cell(cell).startswith("'")
+        assert escape_cell(cell).isprintable()
 
 
 def test_markdown_shows_text_as_it_is() -> None:

@@ -17,6 +17,7 @@ class Format(StrEnum):
 
     TABLE = "table"
     JSON = "json"
+    CSV = "csv"
     MARKDOWN = "markdown"
     SARIF = "sarif"
     CODEQUALITY = "codequality"
@@ -25,7 +26,8 @@ class Format(StrEnum):
 _OF_FINDINGS = (Format.SARIF, Format.CODEQUALITY)
 
 
-def _make_option(*omitted: Format) -> OptionInfo:
+def make_output_option(*omitted: Format) -> OptionInfo:
+    """Return ``--output`` with all formats but the ``omitted`` ones."""
     offered = [form for form in Format if form not in omitted]
 
     def parse(value: str) -> Format:
@@ -40,8 +42,10 @@ def _make_option(*omitted: Format) -> OptionInfo:
     return option
 
 
-OutputOption = Annotated[Format, _make_option(*_OF_FINDINGS)]
-FindingsOutputOption = Annotated[Format, _make_option()]
+OutputOption = Annotated[Format, make_output_option(Format.CSV, *_OF_FINDINGS)]
+RowsOutputOption = Annotated[Format, make_output_option(*_OF_FINDINGS)]
+"""``--output`` of a command whose reports always have a table."""
+FindingsOutputOption = Annotated[Format, make_output_option(Format.CSV)]
 """``--output`` of a command whose reports have findings."""
 
 
