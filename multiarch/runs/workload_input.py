@@ -16,7 +16,7 @@ from multiarch.observed.cluster import ClusterState, Running, read_cluster_state
 from multiarch.observed.objects import check_namespaces, read_running
 from multiarch.observed.pull_secrets import read_pull_secrets
 from multiarch.observed.workloads import list_uses
-from multiarch.plurals import format_count
+from multiarch.plurals import format_count, join_names
 from multiarch.prices.model import RegionPrices
 from multiarch.registry.credentials.pull_secrets import PodCredentials
 from multiarch.report.contents import Placement
@@ -52,9 +52,8 @@ class LiveCluster:
     def notes(self) -> tuple[str, ...]:
         """Which nodes are not the stack's, and what is omitted."""
         names = self.state.unknown
-        more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
         outside = (
-            f"Nodes outside the stack's managed node groups and NodePools: {', '.join(names[:_SHOWN])}{more}. They do "
+            f"Nodes outside the stack's managed node groups and NodePools: {join_names(names, _SHOWN)}. They do "
             "not count towards maxSize, and nothing replaces them."
         )
         return (*([outside] if names else []), *self.state.notes)

@@ -10,6 +10,7 @@ from multiarch.cli.formats.report import Block, Items, Report, Table, make_group
 from multiarch.images.model import Verdict
 from multiarch.observed.verdicts import ImageRow, ImageVerdicts
 from multiarch.observed.workloads import ImageUse
+from multiarch.plurals import join_names
 from multiarch.rules import Finding, Location
 from multiarch.rules.rule import error, warning
 from multiarch.runs.audits import ImageAudit
@@ -108,9 +109,7 @@ def _reason(row: ImageRow) -> str:
 def _users(row: ImageRow) -> list[str]:
     """Return the workloads that use the image, and their namespaces."""
     users, namespaces = sorted({str(use.workload) for use in row.uses}), sorted({use.namespace for use in row.uses})
-    more = len(users) - _SHOWN_USERS
-    named = ", ".join(users[:_SHOWN_USERS]) + (f" and {more} more" if more > 0 else "")
-    return [named, ", ".join(namespaces)]
+    return [join_names(users, _SHOWN_USERS), ", ".join(namespaces)]
 
 
 def _findings(images: ImageVerdicts) -> Iterator[Finding]:

@@ -8,7 +8,7 @@ import typer
 
 from multiarch.cli.terminal import print_message
 from multiarch.observed.workloads import NotRead
-from multiarch.plurals import format_count
+from multiarch.plurals import format_count, join_names
 
 _SHOWN, _SHOWN_PATHS = 20, 5
 """Objects that notes name, one line each, and fields in such a line; the others are counted."""
@@ -24,8 +24,7 @@ def print_not_read(not_read: NotRead) -> None:
         print_message(f"note: no image found in {format_count(not_read.without_images.total(), 'object')}: {kinds}.")
     possible = sorted(not_read.possible.items())
     for title, paths in possible[:_SHOWN]:
-        more = f" and {len(paths) - _SHOWN_PATHS} more" if len(paths) > _SHOWN_PATHS else ""
-        print_message(f"note: {title} may hold images that were not read: {', '.join(paths[:_SHOWN_PATHS])}{more}.")
+        print_message(f"note: {title} may hold images that were not read: {join_names(paths, _SHOWN_PATHS)}.")
     if len(possible) > _SHOWN:
         print_message(
             f"note: {len(possible) - _SHOWN} more objects may hold images that were not read; see --output json."

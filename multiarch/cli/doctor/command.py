@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import Annotated
 
 import typer
 
@@ -13,7 +12,7 @@ from multiarch.cli.formats.report import Report, Table
 from multiarch.cli.options import with_groups
 from multiarch.cli.options.cluster import AccessOptions
 from multiarch.cli.options.project import get_chosen_project
-from multiarch.cli.options.stacks import complete_stacks
+from multiarch.cli.options.stacks import OptionalStackArgument
 from multiarch.cli.terminal import print_message
 from multiarch.doctor.model import CheckState
 from multiarch.plurals import format_count
@@ -46,9 +45,7 @@ Exit code: 0, also with rows that are unknown; 1 if a row has failed; 2 if the s
 
 @with_groups
 def doctor(
-    stack: Annotated[
-        str | None, typer.Argument(metavar="STACK|FILE", autocompletion=complete_stacks, help="A stack's name or file.")
-    ] = None,
+    stack: OptionalStackArgument = None,
     *,
     access: AccessOptions,
     output: OutputOption = Format.TABLE,

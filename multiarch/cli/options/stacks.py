@@ -48,6 +48,9 @@ def plan_of(name: str) -> Plan:
 StackArgument = Annotated[
     str, typer.Argument(metavar="STACK|FILE", autocompletion=complete_stacks, help="A stack's name or file.")
 ]
+OptionalStackArgument = Annotated[
+    str | None, typer.Argument(metavar="STACK|FILE", autocompletion=complete_stacks, help="A stack's name or file.")
+]
 StacksArgument = Annotated[
     list[str] | None,
     typer.Argument(

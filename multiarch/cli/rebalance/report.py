@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from functools import partial
 
 from multiarch.cli.formats.report import Block, Items, Report, Table
-from multiarch.plurals import format_count
+from multiarch.plurals import format_count, join_names
 from multiarch.rebalance.model import Move, MovePlan, Result, Skipped
 from multiarch.runs.rebalance import FinishedRun, PlannedMoves
 
@@ -59,9 +59,8 @@ def _skipped(plan: MovePlan) -> Iterator[str]:
     for each in plan.skipped:
         by_reason.setdefault(each.reason, []).append(each)
     for reason, nodes in by_reason.items():
-        names = ", ".join(each.node for each in nodes[:_NAMED])
-        more = f" and {len(nodes) - _NAMED} more" if len(nodes) > _NAMED else ""
-        yield f"{names}{more} ({format_count(sum(each.pods for each in nodes), 'pod')}): {reason}"
+        names = join_names([each.node for each in nodes], _NAMED)
+        yield f"{names} ({format_count(sum(each.pods for each in nodes), 'pod')}): {reason}"
 
 
 def _by_workload(moves: tuple[Move, ...]) -> str:

@@ -11,7 +11,7 @@ from multiarch.cli.options import with_groups
 from multiarch.cli.options.cluster import AccessOptions, SourceOptions
 from multiarch.cli.options.prices import PriceOptions
 from multiarch.cli.options.registry import RegistryOptions
-from multiarch.cli.options.stacks import complete_stacks, plan_of
+from multiarch.cli.options.stacks import OptionalStackArgument, plan_of
 from multiarch.cli.streams import reduce_collections
 from multiarch.cli.terminal import print_message, print_notes, show_progress
 from multiarch.errors import MultiarchError, OutsideError
@@ -46,9 +46,7 @@ Exit code: 0; 2 for invalid input; 3 if a part that was requested could not be r
 
 @with_groups
 def report(
-    stack: Annotated[
-        str | None, typer.Argument(metavar="STACK|FILE", autocompletion=complete_stacks, help="A stack's name or file.")
-    ] = None,
+    stack: OptionalStackArgument = None,
     *,
     cluster_name: Annotated[
         str | None, typer.Option("--cluster", metavar="NAME", help="An EKS cluster without a stack, in place of STACK.")

@@ -6,9 +6,11 @@ from typing import Annotated
 
 import typer
 
-from multiarch.aws_errors import open_client, translate_failures
+from multiarch.aws_errors import translate_failures
 from multiarch.cli.formats import Format, OutputOption, print_report
 from multiarch.cli.formats.report import Report, Table
+from multiarch.cli.options import with_groups
+from multiarch.cli.options.aws import AwsOptions
 from multiarch.stack.permission_sets import find_permission_set_roles
 
 HELP = """Show the ARN of the role of a permission set.
@@ -24,22 +26,16 @@ Examples:
 Exit code: 0; 3 if the account has no such role, or AWS can't be reached or denies access."""
 
 
+@with_groups
 def access(
     *,
     sso: Annotated[str, typer.Option("--sso", metavar="NAME", help="The name of a permission set.")],
-    profile: Annotated[
-        str | None,
-        typer.Option(metavar="NAME", help="A profile of the AWS CLI's configuration. Default: the environment's."),
-    ] = None,
-    region: Annotated[
-        str | None,
-        typer.Option(metavar="REGION", help="A region of the account's partition. Default: the environment's."),
-    ] = None,
+    aws: AwsOptions,
     output: OutputOption = Format.TABLE,
 ) -> None:
     """Show a permission set's role, as :data:`HELP` says."""
     with translate_failures():
-        found = find_permission_set_roles(sso, open_client("iam", region, profile=profile))
+        found = find_permission_set_roles(sso, aws.client("iam"))
     rows = [(each.permission_set, each.arn) for each in found]
     report = Report(
         "permission-set-roles", data={"roles": list(found)}, blocks=lambda: [Table(("permission set", "arn"), rows)]

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
 
 from multiarch.cli.formats.report import Block, Details, Items, Report, Table
+from multiarch.plurals import join_names
 from multiarch.rules import Finding, Severity
 from multiarch.verify.nodes.model import NodeVerdict, NodeVerification
 
@@ -53,7 +54,7 @@ def _blocks(result: NodeVerification) -> Iterator[Block]:
         for text in row.not_checked:
             unchecked[text] += 1
             names.setdefault(text, []).append(row.name)
-    items = [*result.notes, *(f"{_some(names[text])}: {text}" for text in unchecked)]
+    items = [*result.notes, *(f"{join_names(names[text], _SHOWN)}: {text}" for text in unchecked)]
     if items:
         yield Items("Not checked", items)
 
@@ -84,10 +85,5 @@ def _statements(result: NodeVerification) -> Iterator[tuple[str, list[str]]]:
             equal.setdefault(each, []).append(row.name)
     order = {severity: number for number, severity in enumerate(Severity)}
     for each in sorted(equal, key=lambda each: order[each.rule.severity]):
-        text = f"{each.rule.severity}: {_some(equal[each])}: {each.text} [{each.rule.name}]"
+        text = f"{each.rule.severity}: {join_names(equal[each], _SHOWN)}: {each.text} [{each.rule.name}]"
         yield text, [*each.details, each.hint]
-
-
-def _some(names: Sequence[str]) -> str:
-    more = len(names) - _SHOWN
-    return ", ".join(names[:_SHOWN]) + (f" and {more} more" if more > 0 else "")

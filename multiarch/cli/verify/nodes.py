@@ -14,7 +14,7 @@ from multiarch.cli.formats import Format, OutputOption, print_report
 from multiarch.cli.options import with_groups
 from multiarch.cli.options.aws import AwsOptions
 from multiarch.cli.options.cluster import AccessOptions
-from multiarch.cli.options.stacks import complete_stacks, plan_of
+from multiarch.cli.options.stacks import OptionalStackArgument, plan_of
 from multiarch.cli.terminal import print_command, print_message, show_progress
 from multiarch.cli.verify.node_report import build_node_report
 from multiarch.errors import MultiarchError, OutsideError
@@ -56,9 +56,7 @@ could not be read and there is no finding."""
 
 @with_groups
 def nodes(
-    stack: Annotated[
-        str | None, typer.Argument(metavar="STACK|FILE", autocompletion=complete_stacks, help="A stack's name or file.")
-    ] = None,
+    stack: OptionalStackArgument = None,
     *,
     cluster: Annotated[
         str | None, typer.Option(metavar="NAME", help="An EKS cluster without a stack, in place of STACK.")
