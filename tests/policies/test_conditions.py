@@ -85,14 +85,6 @@ def test_a_condition_that_everybody_can_meet_limits_nobody(condition: object) ->
     assert not restricts_principals(condition)
 
 
-def test_a_test_that_limits_is_enough_beside_others() -> None:
-    both = {
-        "StringLike": {f"{GITHUB}:sub": "repo:shop/*", f"{GITHUB}:aud": "*"},
-        "Bool": {"aws:SecureTransport": "true"},
-    }
-    assert restricts_principals(both)
-
-
 @pytest.mark.parametrize(
     ("condition", "limits"),
     [

@@ -296,12 +296,9 @@ def test_a_danger_in_the_stack_file_is_found_without_a_preview(key: str, before:
 
 def test_another_region_replaces_everything(before: StackVersion) -> None:
     found = reviewed(before, version({}, region="eu-central-1"))
-    assert any(
-        "EKS cluster shop-dev" in entry.finding.subject
-        and "region: eu-west-1 → eu-central-1" in str(entry.finding.details)
-        for entry in found.entries
-        if entry.finding.rule.name == "replace-stateful"
-    )
+    replaced = [each.finding for each in found.entries if each.finding.rule.name == "replace-stateful"]
+    (cluster,) = [each for each in replaced if each.subject == "EKS cluster shop-dev"]
+    assert "region: eu-west-1 → eu-central-1" in str(cluster.details)
 
 
 def test_a_new_stack_says_who_reaches_it() -> None:
