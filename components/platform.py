@@ -22,7 +22,7 @@ import pulumi
 import pulumi_kubernetes as kubernetes
 
 from multiarch.autoscaling.karpenter import build_discovery_tags
-from multiarch.autoscaling.model import AutoModePlan, KarpenterPlan
+from multiarch.autoscaling.model import KarpenterPlan
 from multiarch.nodes.model import CLUSTER_TAG, NodeGroupKind, NodeGroupPlan
 from multiarch.stack.identity import format_kubeconfig
 from multiarch.stack.model import AddonPlan, ClusterPlan, ExistingClusterPlan, NewNetwork, Plan
@@ -104,7 +104,8 @@ class Platform(Component):
         self.node_groups = {name: group.output for name, group in groups.items()}
         known = pulumi.Output.all(session.document_name, self.account.region)
         self.sessions = {
-            group.name: known.apply(partial(_session, plan.cluster.name, group.name)) for group in plan.node_groups
+            group.name: known.apply(partial(access.session_command, plan.cluster.name, group.name))
+            for group in plan.node_groups
         }
         self.session_policy = policies.people_sessions(
             self.account,
@@ -266,7 +267,9 @@ class Platform(Component):
             image_registries=plan.image_registries,
         )
         if auto_mode:
-            cluster = self._auto_mode(auto_mode, network, cluster)
+            made = AutoMode("auto-mode", self, cluster, auto_mode, network.private_subnet_ids, self._security_groups)
+            # What the other components run on, too.
+            cluster = replace(cluster, ready=(*cluster.ready, *made.ready))
         if plan.storage_class:
             DefaultStorageClass("storage-class", self, cluster, auto_mode=auto_mode is not None)
         self._daemons(groups, cluster)
@@ -291,11 +294,6 @@ class Platform(Component):
             TerminationHandler("termination-handler", self, cluster, scaling_groups)
         for plugin in plan.device_plugins:
             DevicePlugin(self, cluster, plugin)
-
-    def _auto_mode(self, plan: AutoModePlan, network: Network, cluster: InCluster) -> InCluster:
-        """Declare EKS Auto Mode; return what the other components in the cluster need, with its nodes."""
-        made = AutoMode("auto-mode", self, cluster, plan, network.private_subnet_ids, self._security_groups)
-        return replace(cluster, ready=(*cluster.ready, *made.ready))
 
     def _karpenter(
         self,
@@ -337,9 +335,3 @@ class Platform(Component):
         if before:
             opts.hooks = pulumi.ResourceHookBinding(before_create=before)
         return kubernetes.Provider("cluster", kubeconfig=self.kubeconfig, opts=opts)
-
-
-def _session(cluster: str, group: str, known: Sequence[str]) -> str:
-    """Return the shell command for one group; ``known`` is the session document's name and the region."""
-    document, region = known
-    return access.session_command(cluster=cluster, group=group, document=document, region=region)

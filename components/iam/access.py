@@ -30,8 +30,12 @@ def format_aws_auth(role_arns: Sequence[str]) -> str:
     )
 
 
-def session_command(*, cluster: str, group: str, region: str, document: str) -> str:
-    """Return a POSIX shell command that finds a running node of the group by its tags and opens a session on it."""
+def session_command(cluster: str, group: str, known: Sequence[str]) -> str:
+    """Return a POSIX shell command that finds a running node of the group by its tags and opens a session on it.
+
+    ``known`` is the session document's name and the region.
+    """
+    document, region = known
     find = [
         *("aws", "ec2", "describe-instances", "--region", region, "--filters"),
         f"Name=tag:{CLUSTER_TAG},Values={cluster}",

@@ -388,8 +388,8 @@ class AdmissionWebhookSettings(TypedDict):
     """The log's level: decisions are info, warning if an image could not be read; debug has all. One of debug, info,
     warning, error. Default: info.
     """
-    extraEnv: NotRequired[list[EnvironmentVariableSettings]]
-    """More environment variables of the webhook's container, such as HTTPS_PROXY and NO_PROXY."""
+    extraEnv: NotRequired[list[dict[str, Any]]]
+    """More variables of the webhook's container, as containers have them in env, such as HTTPS_PROXY and NO_PROXY."""
     hostNetwork: NotRequired[bool]
     """Run the pods in the network of their nodes: where the control plane reaches no pods, as on EKS with another CNI
     than Amazon's. The webhook's namespace must admit such pods: Pod Security enforces `privileged` there. A
@@ -405,8 +405,8 @@ class AdmissionWebhookSettings(TypedDict):
     """More labels of the nodes that the pods may run on, besides kubernetes.io/os=linux."""
     affinity: NotRequired[dict[str, Any]]
     """The pods' affinity."""
-    tolerations: NotRequired[list[PodTolerationSettings]]
-    """More tolerations of the webhook's own pods, besides those for configuration.taints."""
+    tolerations: NotRequired[list[dict[str, Any]]]
+    """More tolerations of the webhook's own pods, as pods have them, besides those for configuration.taints."""
     serviceAccountAnnotations: NotRequired[dict[str, str]]
     """Annotations of the webhook's ServiceAccount, such as eks.amazonaws.com/role-arn."""
     certificates: NotRequired[str]
@@ -423,8 +423,8 @@ class AdmissionWebhookSettings(TypedDict):
     """A ServiceMonitor of the Prometheus operator."""
     extraVolumes: NotRequired[list[dict[str, Any]]]
     """More volumes of the webhook's pods, for files that configuration names, such as registries.caFiles."""
-    extraVolumeMounts: NotRequired[list[VolumeMountSettings]]
-    """Where the webhook's container has them."""
+    extraVolumeMounts: NotRequired[list[dict[str, Any]]]
+    """Where the webhook's container has them, as its volumeMounts."""
     configuration: NotRequired[WebhookConfigurationSettings]
     """How it decides. `taints` are by default the stack's `arm64Taint`, `architectures` those of its groups and pools."""
     enabled: NotRequired[bool]
@@ -629,15 +629,6 @@ class ControllerClusterSettings(TypedDict):
     """The addresses of pods and Services. One of ipv4, ipv6. Default: ipv4."""
     kubeconfig: pulumi.Input[str]
     """A kubeconfig with which Pulumi reaches the Kubernetes API."""
-
-class EnvironmentVariableSettings(TypedDict):
-    """A variable of the container's environment."""
-    name: str
-    """Its name."""
-    value: NotRequired[str]
-    """Its value."""
-    valueFrom: NotRequired[dict[str, Any]]
-    """The ConfigMap's or Secret's key that has its value."""
 
 class ExistingClusterSettings(TypedDict):
     """An EKS cluster that is there already. `multiarch stack pin` writes what is below `existing`."""
@@ -1159,19 +1150,6 @@ class NodesClusterSettings(TypedDict):
     securityGroupId: pulumi.Input[str]
     """The security group that EKS made for the cluster."""
 
-class PodTolerationSettings(TypedDict):
-    """A toleration, as pods have it."""
-    key: NotRequired[str]
-    """The taint's key; empty, with Exists, for every key."""
-    operator: NotRequired[str]
-    """Exists ignores the taint's value. One of Exists, Equal. Default: Equal."""
-    value: NotRequired[str]
-    """The taint's value."""
-    effect: NotRequired[str]
-    """The taint's effect; empty for every effect. One of , NoSchedule, PreferNoSchedule, NoExecute."""
-    tolerationSeconds: NotRequired[int]
-    """How long a pod stays on a node with a taint of the effect NoExecute."""
-
 class PolicyStatementSettings(TypedDict):
     """One statement of an IAM policy. It allows its actions."""
     actions: list[str]
@@ -1348,17 +1326,6 @@ class UpdateStrategySettings(TypedDict):
     """The same in per cent of the group."""
     force: NotRequired[bool]
     """Managed groups: go on when a PodDisruptionBudget does not let a pod leave. Default: false."""
-
-class VolumeMountSettings(TypedDict):
-    """Where a container has a volume."""
-    name: str
-    """The volume's name."""
-    mountPath: str
-    """The path in the container."""
-    subPath: NotRequired[str]
-    """The path in the volume."""
-    readOnly: NotRequired[bool]
-    """Mount it for reading only. Default: false."""
 
 class VpcCniAddonSettings(TypedDict):
     """The VPC CNI add-on."""

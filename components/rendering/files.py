@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+import re
 import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -17,23 +18,12 @@ from .recording import Recorded
 
 MARKER = "resources.json"
 """Every rendering has this file; a folder without it is not a rendering."""
-_FILES = frozenset({MARKER, "kubeconfig", "outputs.json"})
-_FOLDERS = frozenset(
-    [
-        "addons",
-        "events",
-        "helm",
-        "iam",
-        "kms",
-        "kubernetes",
-        "launch-templates",
-        "node-groups",
-        "queues",
-        "sessions",
-        "user-data",
-    ]
+_OWN = re.compile(
+    r"kubeconfig|outputs\.json|resources\.json"
+    r"|(addons|events|helm|iam|kms|kubernetes|launch-templates|node-groups|queues|sessions|user-data)/.+"
+    r"\.(json|mime|sh|toml|yaml)"
 )
-_SUFFIXES = frozenset({".json", ".mime", ".sh", ".toml", ".yaml"})
+"""The files of a rendering, by their paths."""
 _TEMPLATE = "aws:ec2/launchTemplate:LaunchTemplate"
 _GROUPS = frozenset({"aws:eks/nodeGroup:NodeGroup", "aws:autoscaling/group:Group"})
 _ROLE = "aws:iam/role:Role"
@@ -175,10 +165,8 @@ def _check_replaceable(target: Path) -> None:
     if not (target / MARKER).is_file():
         raise MultiarchError(f"{target} holds files but no {MARKER}, so it is not a rendering.", hint=hint)
     for path in sorted(target.rglob("*")):
-        name = path.relative_to(target)
-        known = name.parts[0] in _FOLDERS if len(name.parts) > 1 or path.is_dir() else str(name) in _FILES
-        own = path.is_dir() or (path.is_file() and (len(name.parts) == 1 or path.suffix in _SUFFIXES))
-        if path.is_symlink() or not known or not own:
+        name = path.relative_to(target).as_posix()
+        if path.is_symlink() or not (path.is_dir() or _OWN.fullmatch(name)):
             raise MultiarchError(f"{target} has {name}, which is not from a rendering.", hint=hint)
 
 

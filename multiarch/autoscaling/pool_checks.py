@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 
 from multiarch.autoscaling import selection, syntax
 from multiarch.autoscaling.model import Capacity, Requirement
@@ -194,11 +195,12 @@ def _check_syntax(spec: PoolSpec, report: ProblemReport) -> None:
         ("duration", ("terminationGracePeriod",), settings.termination_grace_period, syntax.check_grace_period),
     ]
     if hours := settings.quiet_hours:
-        from multiarch.autoscaling.quiet_hours import check_schedule  # noqa: PLC0415  (few pools have some)
+        from multiarch.autoscaling.quiet_hours import check_schedule, explain_endless  # noqa: PLC0415  (few have some)
 
         written += [
             ("schedule", ("quietHours", "schedule"), hours.schedule, check_schedule),
             ("duration", ("quietHours", "duration"), hours.duration, syntax.check_quiet_duration),
+            ("duration", ("quietHours", "duration"), hours.duration, partial(explain_endless, hours.schedule)),
         ]
     for rule, key, value, fault_of in written:
         if value is not None and (fault := fault_of(value)):

@@ -1,4 +1,4 @@
-"""Cron schedules of quiet hours, in UTC: whether they are valid, and whether a time is within them.
+"""Cron schedules of quiet hours, in UTC: whether they are valid, whether they ever end, whether a time is within them.
 
 Karpenter treats a budget as active when its schedule last started within its duration, and also when the schedule
 never starts. Source: karpenter, ``pkg/apis/v1/nodepool.go`` (``Budget.IsActive``).
@@ -8,16 +8,19 @@ from __future__ import annotations
 
 import re
 from datetime import UTC, datetime, timedelta
+from itertools import islice, pairwise
 
 from cronsim import CronSim, CronSimError
 
-from multiarch.autoscaling.syntax import parse_seconds
+from multiarch.autoscaling.syntax import check_quiet_duration, parse_seconds
 
 _FIELDS = 5
 # What Karpenter's parser reads: none of cronsim's extensions, such as L and #.
 _FIELD = re.compile(r"(?!.*[0-9]{3})[0-9*/,-]+|(?:[a-z]{3}[,-]?)+", re.ASCII | re.IGNORECASE)
 _SUNDAY = "7"
 _FIRST = datetime(2025, 1, 1, tzinfo=UTC)
+_STARTS = 10_000
+"""A week of a schedule that starts every minute has as many; others have a pause before that."""
 
 
 def check_schedule(schedule: str) -> str | None:
@@ -34,6 +37,17 @@ def check_schedule(schedule: str) -> str | None:
         # It rejects a date that never comes too, such as 31 February, which Karpenter's parser accepts.
         return f"{schedule!r} is not a cron schedule: {str(error).lower()}"
     return None
+
+
+def explain_endless(schedule: str, duration: str) -> str | None:
+    """Explain that quiet hours never end; None if they do, or if the schedule or the duration is not valid."""
+    if check_schedule(schedule) or check_quiet_duration(duration):
+        return None
+    seconds = parse_seconds(duration)
+    starts = islice(CronSim(schedule, _FIRST), _STARTS)
+    if any((later - earlier).total_seconds() > seconds for earlier, later in pairwise(starts)):
+        return None
+    return f"{schedule!r} starts again before {duration} is over: quiet hours never end, and nothing is ever moved"
 
 
 def are_quiet(schedule: str, duration: str, at: datetime) -> bool:

@@ -7,10 +7,10 @@ from collections.abc import Iterator
 
 from multiarch.observed.resources.secrets import mask_secrets
 from multiarch.review.model import StackChange
+from multiarch.review.values import limit_lines
 from multiarch.rules import REVIEW_RULES, Finding
 
 FAILED = REVIEW_RULES["preview-failed"]
-_MOST = 5
 _LONGEST = 400
 _SUMMARY = re.compile(
     r"(preview|update) failed|an unhandled error occurred: program exited with non-zero exit code: \d+"
@@ -57,9 +57,7 @@ def find_failed_preview(change: StackChange) -> Iterator[Finding]:
     lines: list[str] = []
     for hint, found in by_hint.items():
         told = [line for line in dict.fromkeys(found) if not _SUMMARY.fullmatch(line)] or ([] if lines else found[:1])
-        lines += told[:_MOST]
-        if len(told) > _MOST:
-            lines.append(f"{len(told) - _MOST} more of these errors.")
+        lines += limit_lines(told)
         if hint:
             lines.append(hint)
     text = "The preview ended with an error: it does not show everything that would change."

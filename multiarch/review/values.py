@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import difflib
 import json
-from collections.abc import Iterator, Sequence
-from itertools import islice
+from collections.abc import Sequence
 from typing import Any
 
 from multiarch.observed.resources.paths import MISSING, SECRET, UNKNOWN, get_value_at, split_path
 from multiarch.observed.resources.secrets import is_secret, mask_secrets, may_quote_secret
 from multiarch.review.model import Step
 
-_LONGEST, _MAXIMUM_LINES, _MOST_LINES = 80, 20, 6
+_LONGEST, _MAXIMUM_LINES = 80, 20
 _TOO_LONG = "…"
 
 
@@ -41,22 +39,8 @@ def format_difference(step: Step, path: str) -> str:
     keys = path.removeprefix("data") if step.type.endswith(":ConfigMap") else path
     if step.old is None:
         return f"{path}: {value}" if (value := format_value(new, keys)) else path
-    change = ", ".join(_list_lines(old, new, keys)) or format_from_to(old, new, keys)
+    change = format_from_to(old, new, keys)
     return f"{path}: {change}" if change else path
-
-
-def _list_lines(old: Any, new: Any, path: str) -> Iterator[str]:  # noqa: ANN401  (any JSON values)
-    """Yield the first lines that differ of two long strings; nothing if they may have secrets."""
-    if not (isinstance(old, str) and isinstance(new, str) and "\n" in old + new) or is_secret(split_path(path)):
-        return
-    if UNKNOWN in old + new or may_quote_secret(old) or may_quote_secret(new):
-        return
-    lines = difflib.unified_diff(mask_secrets(old).splitlines(), mask_secrets(new).splitlines(), lineterm="", n=0)
-    differ = [line for line in islice(lines, 2, None) if not line.startswith("@@")]
-    for line in differ[:_MOST_LINES]:
-        yield f"{line[0]} {line[1:].strip()[:_LONGEST]}"
-    if len(differ) > _MOST_LINES:
-        yield f"{len(differ) - _MOST_LINES} more lines"
 
 
 def format_from_to(old: Any, new: Any, path: str) -> str:  # noqa: ANN401  (any JSON values)

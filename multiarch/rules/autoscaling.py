@@ -50,7 +50,9 @@ AUTOSCALING = (
     error("controller-nowhere", "a stack in which no group can run Karpenter's controller",
           "Add a managed on-demand group without taints."),
     warning("controller-single-node", "one node for two controllers", "Raise the group's minSize to 2."),
-    error("duration", "a duration in a pool that Karpenter rejects, or an `expireAfter` of less than an hour",
+    error("duration",
+          "a duration in a pool that Karpenter rejects, an `expireAfter` of less than an hour, or quiet hours that "
+          "never end",
           "Write a duration such as 10h or 8h30m."),
     warning("instance-type-unused", "an instance type in a pool that another requirement excludes",
             "Remove it, or change architectures or capacityTypes."),

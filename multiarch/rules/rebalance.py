@@ -27,7 +27,8 @@ REBALANCE = (
           "Leave the agent on, or set rebalance.ecrRepositories: []."),
     error("rebalance-schedule", "a `rebalance.schedule` or its `quietHours.schedule` that is not a cron schedule",
           "Write cron in UTC: 0 8 * * mon-fri."),
-    error("rebalance-duration", "a `rebalance.pace` or its `quietHours.duration` that is not a positive duration",
+    error("rebalance-duration", "a `rebalance.pace` or its `quietHours.duration` that is not a positive duration, or "
+          "quiet hours that never end",
           "Write 30s or 5m for the pace, 10h or 8h30m for quiet hours."),
     error("rebalance-one-architecture", "`rebalance` in a stack without amd64 or without arm64 nodes",
           "Add a group or pool of the other architecture, or turn rebalance off."),

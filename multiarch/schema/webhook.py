@@ -4,19 +4,19 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from multiarch.schema.base import Section, TaintText, get_section_default
+from multiarch.schema.base import Section, TaintText, declare_form, get_section_default
 
 ModeName = Literal["tolerate", "prefer", "pin", "observe"]
-HOST_PATTERN = r"(?:[A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\])(?::[0-9]{1,5})?"
-REGISTRY_PATTERN = r"(?:[A-Za-z0-9._*-]+|\[[0-9A-Fa-f:.*]+\])(?::[0-9]{1,5}|:\*)?"
-NAMESPACED_PATTERN = r"[a-z0-9](?:[-a-z0-9]{0,61}[a-z0-9])?/[a-z0-9](?:[-a-z0-9.]{0,251}[a-z0-9])?"
+_HOST = r"(?:[A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\])(?::[0-9]{1,5})?"
+_REGISTRY = r"(?:[A-Za-z0-9._*-]+|\[[0-9A-Fa-f:.*]+\])(?::[0-9]{1,5}|:\*)?"
+_NAMESPACED = r"[a-z0-9](?:[-a-z0-9]{0,61}[a-z0-9])?/[a-z0-9](?:[-a-z0-9.]{0,251}[a-z0-9])?"
 _GROUP = r"[0-9A-Fa-f]{1,4}"
 _IPV6 = "|".join(
     [rf"(?:{_GROUP}:){{7}}{_GROUP}", rf"(?:{_GROUP}:){{1,7}}:", rf":(?::{_GROUP}){{1,7}}", "::"]
     + [rf"(?:{_GROUP}:){{1,{left}}}(?::{_GROUP}){{1,{7 - left}}}" for left in range(1, 7)]
 )
 _OCTET = r"(?:25[0-5]|2[0-4][0-9]|1[0-9]{2}|[1-9]?[0-9])"
-NETWORK_PATTERN = (
+_NETWORK = (
     rf"{_OCTET}(?:\.{_OCTET}){{3}}(?:/(?:3[0-2]|[12]?[0-9]))?|(?:{_IPV6})(?:/(?:12[0-8]|1[01][0-9]|[1-9]?[0-9]))?"
 )
 _LABEL = r"[a-z0-9](?:[-a-z0-9]*[a-z0-9])?"
@@ -25,16 +25,18 @@ _NAME = r"[A-Za-z0-9](?:[-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?"
 _TAINT = rf"(?:{SUBDOMAIN_PATTERN}/)?{_NAME}(?:=(?:{_NAME})?)?:(?:NoSchedule|PreferNoSchedule|NoExecute)"
 
 
-def _pattern(expression: str, **more: object) -> dict[str, Any]:
-    """Return what the JSON Schema says of a string; faults of a stack file have messages of their own."""
-    return {"pattern": f"^(?:{expression})$", **more}
+def _take(expression: str, words: str, *examples: str) -> Any:  # noqa: ANN401  (as of pydantic's Field)
+    return Field(pattern=declare_form(f"^(?:{expression})$", words), examples=[*examples] or None)
 
 
-Registry = Annotated[str, Field(json_schema_extra=_pattern(REGISTRY_PATTERN))]
-Host = Annotated[str, Field(json_schema_extra=_pattern(HOST_PATTERN))]
-PullSecret = Annotated[str, Field(json_schema_extra=_pattern(NAMESPACED_PATTERN, examples=["team-a/registry"]))]
-Network = Annotated[str, Field(json_schema_extra=_pattern(NETWORK_PATTERN, examples=["10.1.2.0/24"]))]
-WebhookTaint = Annotated[TaintText, Field(json_schema_extra=_pattern(_TAINT))]
+Registry = Annotated[
+    str, _take(_REGISTRY, "HOST or HOST:PORT, with * for any characters, as in *.dkr.ecr.*.amazonaws.com")
+]
+Host = Annotated[str, _take(_HOST, "HOST or HOST:PORT, such as registry.example.com:5000")]
+PullSecret = Annotated[str, _take(_NAMESPACED, "NAMESPACE/NAME, such as team-a/registry", "team-a/registry")]
+Network = Annotated[str, _take(_NETWORK, "a CIDR block, such as 10.1.2.0/24", "10.1.2.0/24")]
+WebhookTaint = Annotated[TaintText, Field(json_schema_extra={"pattern": f"^(?:{_TAINT})$"})]
+"""Its faults have messages of their own."""
 
 
 class CacheConfiguration(Section):

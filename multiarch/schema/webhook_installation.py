@@ -27,8 +27,6 @@ _OBJECT_OR_NONE = declare_form(
 )
 _MEMORY = declare_form(r"^[1-9][0-9]*(Mi|Gi)$", "a whole number of Mi or Gi, such as 512Mi")
 _CPU = declare_form(r"^([0-9]+m|[0-9]+(\.[0-9]{1,3})?)$", "cores or thousandths of them, such as 0.5 or 500m")
-_MOUNT_PATH = declare_form(r"^[^:]+$", "a path without a colon, such as /etc/registries")
-_VARIABLE = declare_form(r"^[^=]+$", "a name without =, such as HTTPS_PROXY")
 Label = Annotated[str, Field(pattern=LABEL_PATTERN)]
 """A DNS label, as names of namespaces are."""
 Name = Annotated[str, Field(pattern=NAME_PATTERN)]
@@ -54,45 +52,6 @@ class PullSecretReference(_Values):
 
     name: ObjectName
     """Its name, in the pods' namespace."""
-
-
-class PodToleration(_Values):
-    """A toleration, as pods have it."""
-
-    key: str = ""
-    """The taint's key; empty, with Exists, for every key."""
-    operator: Literal["Exists", "Equal"] = "Equal"
-    """Exists ignores the taint's value."""
-    value: str = ""
-    """The taint's value."""
-    effect: Literal["", "NoSchedule", "PreferNoSchedule", "NoExecute"] = ""
-    """The taint's effect; empty for every effect."""
-    toleration_seconds: int | None = None
-    """How long a pod stays on a node with a taint of the effect NoExecute."""
-
-
-class VolumeMount(_Values):
-    """Where a container has a volume."""
-
-    name: Label
-    """The volume's name."""
-    mount_path: Annotated[str, Field(pattern=_MOUNT_PATH)]
-    """The path in the container."""
-    sub_path: str = ""
-    """The path in the volume."""
-    read_only: bool = False
-    """Mount it for reading only."""
-
-
-class EnvironmentVariable(_Values):
-    """A variable of the container's environment."""
-
-    name: Annotated[str, Field(pattern=_VARIABLE)]
-    """Its name."""
-    value: str = ""
-    """Its value."""
-    value_from: Fields | None = None
-    """The ConfigMap's or Secret's key that has its value."""
 
 
 class ResourceRequests(_Values):
@@ -184,8 +143,8 @@ class InstallationValues(_Values):
     """How many old ReplicaSets of the Deployment are kept. Default: Kubernetes'."""
     log_level: Literal["debug", "info", "warning", "error"] = "info"
     """The log's level: decisions are info, warning if an image could not be read; debug has all."""
-    extra_env: list[EnvironmentVariable] = []
-    """More environment variables of the webhook's container, such as HTTPS_PROXY and NO_PROXY."""
+    extra_env: list[Fields] = []
+    """More variables of the webhook's container, as containers have them in env, such as HTTPS_PROXY and NO_PROXY."""
     host_network: bool = False
     """Run the pods in the network of their nodes: where the control plane reaches no pods, as on EKS with another CNI
     than Amazon's. The webhook's namespace must admit such pods: Pod Security enforces ``privileged`` there. A
@@ -201,8 +160,8 @@ class InstallationValues(_Values):
     """More labels of the nodes that the pods may run on, besides kubernetes.io/os=linux."""
     affinity: Fields = {}
     """The pods' affinity."""
-    tolerations: list[PodToleration] = []
-    """More tolerations of the webhook's own pods, besides those for configuration.taints."""
+    tolerations: list[Fields] = []
+    """More tolerations of the webhook's own pods, as pods have them, besides those for configuration.taints."""
     service_account_annotations: dict[str, str] = {}
     """Annotations of the webhook's ServiceAccount, such as eks.amazonaws.com/role-arn."""
     certificates: Literal["self-managed", "cert-manager"] = "self-managed"
@@ -219,8 +178,8 @@ class InstallationValues(_Values):
     """A ServiceMonitor of the Prometheus operator."""
     extra_volumes: list[Fields] = []
     """More volumes of the webhook's pods, for files that configuration names, such as registries.caFiles."""
-    extra_volume_mounts: list[VolumeMount] = []
-    """Where the webhook's container has them."""
+    extra_volume_mounts: list[Fields] = []
+    """Where the webhook's container has them, as its volumeMounts."""
     configuration: WebhookConfiguration = get_section_default(WebhookConfiguration)
     """How the webhook decides."""
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from functools import partial
 
 from multiarch.autoscaling import quiet_hours, syntax
 from multiarch.errors import KeyPath
@@ -60,9 +61,11 @@ def _check_times(wanted: Rebalance, report: ProblemReport) -> None:
         ("rebalance-duration", ("pace",), wanted.pace, syntax.check_grace_period),
     ]
     if hours := wanted.quiet_hours:
+        end = partial(quiet_hours.explain_endless, hours.schedule)
         rows += [
             ("rebalance-schedule", ("quietHours", "schedule"), hours.schedule, quiet_hours.check_schedule),
             ("rebalance-duration", ("quietHours", "duration"), hours.duration, syntax.check_quiet_duration),
+            ("rebalance-duration", ("quietHours", "duration"), hours.duration, end),
         ]
     for rule, path, value, fault_of in rows:
         if fault := fault_of(value):

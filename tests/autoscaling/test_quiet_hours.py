@@ -1,4 +1,4 @@
-"""Quiet hours last from a start of their schedule for their duration."""
+"""Quiet hours last from a start of their schedule for their duration; those that never end are told."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from multiarch.autoscaling.quiet_hours import are_quiet
+from multiarch.autoscaling.quiet_hours import are_quiet, explain_endless
 
 
 @pytest.mark.parametrize(
@@ -29,3 +29,20 @@ def test_quiet_hours_last_from_a_start_for_their_duration(
     schedule: str, duration: str, at: str, *, quiet: bool
 ) -> None:
     assert are_quiet(schedule, duration, datetime.fromisoformat(at).replace(tzinfo=UTC)) is quiet
+
+
+@pytest.mark.parametrize(
+    ("schedule", "duration", "endless"),
+    [
+        ("0 8 * * *", "24h", True),
+        ("0 8 * * *", "23h59m", False),
+        ("0 8 * * mon-fri", "71h", False),
+        ("0 8 * * mon-fri", "72h", True),
+        ("* * * * mon-fri", "1m", False),  # Saturday comes after 7,200 starts
+        ("* * * * *", "1m", True),
+        ("0 0 29 2 *", "240h", False),
+        ("0 8 * *", "24h", False),  # not valid: told where it stands
+    ],
+)
+def test_quiet_hours_that_never_end_are_explained(schedule: str, duration: str, *, endless: bool) -> None:
+    assert (explain_endless(schedule, duration) is not None) is endless

@@ -162,6 +162,7 @@ def test_a_cluster_of_another_stack_is_rejected(made: World, rebalance: Callable
     ("arguments", "message"),
     [
         (("--quiet-hours", "0 8 * * *"), "is not a cron schedule: it has 4 fields instead of 5"),
+        (("--quiet-hours", "0 8 * * * 24h"), "quiet hours never end"),
         (("--pace", "0s"), "--pace: '0s' is not a positive duration. Write it as 30s, 5m or 1h30m."),
         (("-l", "app in"), "is not a label selector"),
         (("-n", "nowhere"), "There is no namespace nowhere"),

@@ -42,12 +42,9 @@ def rules(found: ReviewDigest) -> list[str]:
     return [entry.finding.rule.name for stack in found.stacks for entry in stack.entries]
 
 
-def test_nothing_changes_and_nothing_is_found() -> None:
+def test_other_changes_are_of_low_risk_and_counted() -> None:
     found = reviewed(preview_text(step("same", ROLE, "a", {}, {})))
     assert (found.risk, rules(found), found.stacks[0].others) == (Risk.NONE, [], ())
-
-
-def test_other_changes_are_of_low_risk_and_counted() -> None:
     (stack,) = reviewed(preview_text(step("update", ROLE, "a", {"x": 1}, {"x": 2}, {"x": "update"}))).stacks
     assert (stack.risk, [each.name for each in stack.others]) == (Risk.LOW, ["a"])
     assert stack.operations == {Operation.UPDATE: 1}

@@ -121,6 +121,8 @@ CASES: list[Case] = [
      "bad hour"),
     ("duration", pool(quietHours={"schedule": "0 0 * * *", "duration": "8 hours"}), f"{POOL}.quietHours.duration",
      "10h"),
+    ("duration", pool(quietHours={"schedule": "0 */8 * * *", "duration": "8h"}), f"{POOL}.quietHours.duration",
+     "never end"),
     ("limit-below-every-type", pool(cpuLimit=1, families=["m7i", "m7g"]), f"{POOL}.cpuLimit", "2 vCPUs"),
     ("zone", pool(zones=["us-east-1a"]), f"{POOL}.zones[0]", "eu-west-1"),
     ("budget", pool(budget="110%"), f"{POOL}.budget", "10%"),

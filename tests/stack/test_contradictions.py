@@ -112,6 +112,8 @@ CASES: list[Case] = [
     *(("chart-registry", {"charts": {"registry": f"{scheme}{rest}"}}, "charts", "oci://HOST/PATH")
       for scheme, rest in (("https://", "a.example/b"), ("oci://", "a.example/b/"), ("oci://me:word@", "a.example/b"))),
     ("group-name", only("Web"), "nodeGroups.Web", "lower-case"),
+    ("group-name", {"clusterName": "shop-" * 16 + "dev", **only("web" * 10)}, f"nodeGroups.{'web' * 10}",
+     "125 characters"),
     ("cluster-name", {"clusterName": "shop.dev"}, "clusterName", "shop.dev"),
     ("duplicate-group",
      {"multiArchitectureGroups": {"web": {"instanceTypes": {"amd64": ["m7i.large"], "arm64": ["m7g.large"]}}}},

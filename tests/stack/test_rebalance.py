@@ -38,6 +38,7 @@ CASES: list[Case] = [
     ("rebalance-without-role", rebalance() | NO_AGENT, "addons.podIdentityAgent.enabled", "no IAM role"),
     ("rebalance-schedule", rebalance(schedule="hourly"), f"{ROOT}.schedule", "hourly"),
     ("rebalance-duration", rebalance(pace="0s"), f"{ROOT}.pace", "0s"),
+    ("rebalance-duration", quiet("0 8 * * *", "24h"), f"{ROOT}.quietHours.duration", "never end"),
     ("rebalance-one-architecture", rebalance() | {"nodeGroups": {"web-arm": None}}, f"{ROOT}.enabled",
      "no arm64 nodes"),
     ("rebalance-unreachable", rebalance(), f"{ROOT}.enabled", "this VPC is new"),

@@ -37,8 +37,6 @@ CASES: list[Case] = [
     ("webhook-repository", webhook(ecrRepositories=["shop/*", "https://x"]), f"{ROOT}.ecrRepositories[1]", "https://x"),
     ("webhook-architecture", deciding(architectures=["arm64"]), f"{SETTINGS}.architectures", "amd64"),
     ("not-valid", deciding(mode="pin", architectures=["amd64"]), f"{SETTINGS}.architectures", "pin needs both"),
-    ("not-valid", deciding(registries={"allowed": ["docker.io", "https://x"]}), f"{SETTINGS}.registries.allowed[1]",
-     "HOST or HOST:PORT"),
     ("webhook-without-role", webhook() | NO_AGENT, "addons.podIdentityAgent.enabled", "no IAM role"),
     ("webhook-without-taint", webhook() | {"arm64Taint": "none"}, f"{ROOT}.enabled", "arm64Taint"),
     ("webhook-taint-unused", deciding(taints=["arch=arm64:NoSchedule", "gpu:NoSchedule"]), f"{SETTINGS}.taints[1]",
@@ -142,7 +140,6 @@ def test_keys_are_those_of_the_stack_file_alone(project: Project) -> None:
         ("resources: {limits: {memory: 1G}}", ".resources.limits.memory", "whole number of Mi or Gi, such as 512Mi."),
         ("priorityClassName: High", ".priorityClassName", "'High'; it takes a DNS name in lower case"),
         ("imagePullSecrets: [{name: a_b}]", ".imagePullSecrets[0].name", "a_b"),
-        ("tolerations: [{operator: Exist}]", ".tolerations[0].operator", "Exists"),
         ("metricsPort: 8443", "", "securePort and metricsPort must differ"),
     ],
 )

@@ -73,6 +73,18 @@ def test_what_the_schema_rejects_is_named_with_line_key_and_value(tmp_path: Path
     ]
 
 
+def test_entries_of_another_form_are_told_theirs(tmp_path: Path) -> None:
+    text = "registries: {allowed: ['https://foo', '*'], plainHttp: ['http://x'], pullSecrets: [team/UPPER]}\n"
+    assert faults(tmp_path, text) == [
+        f"1 registries.{key}[0]: {key}[0] is the string {written!r}; it takes {form}. Change the value."
+        for key, written, form in (
+            ("allowed", "https://foo", "HOST or HOST:PORT, with * for any characters, as in *.dkr.ecr.*.amazonaws.com"),
+            ("plainHttp", "http://x", "HOST or HOST:PORT, such as registry.example.com:5000"),
+            ("pullSecrets", "team/UPPER", "NAMESPACE/NAME, such as team-a/registry"),
+        )
+    ]
+
+
 def test_values_are_checked_beyond_the_schema(tmp_path: Path) -> None:
     for name in ("ca.pem", "empty.pem"):
         (tmp_path / name).write_bytes(pair().authority if name == "ca.pem" else b"")
@@ -80,10 +92,7 @@ def test_values_are_checked_beyond_the_schema(tmp_path: Path) -> None:
         "taints: [arch=arm64:NoSchedul]\n"
         "architectures: [arm64, amd64, arm64]\n"
         "registries:\n"
-        "  allowed: ['https://foo', '*']\n"
         "  allowedNetworks: [10.1.2.3/24]\n"
-        "  plainHttp: ['http://x']\n"
-        "  pullSecrets: [foo, team/UPPER]\n"
         "  hostsDir: /nope\n"
         f"  caFiles: [/dev/null, /dev/zero, {tmp_path}/ca.pem, {tmp_path}/empty.pem]\n"
     )
@@ -93,25 +102,15 @@ def test_values_are_checked_beyond_the_schema(tmp_path: Path) -> None:
             "PreferNoSchedule, NoExecute."
         ),
         "2 architectures[2]: arm64 is named twice. Remove one.",
+        "4 registries.allowedNetworks[0]: 10.1.2.3/24 has host bits set. Write a CIDR block such as 10.1.2.0/24.",
+        "5 registries.hostsDir: /nope is not a folder. Name a folder like containerd's /etc/containerd/certs.d.",
+        "6 registries.caFiles[0]: /dev/null has no valid certificate in PEM. Write certificates to trust into it.",
         (
-            "4 registries.allowed[0]: 'https://foo' is not HOST or HOST:PORT. Write it with * for any characters, as "
-            "in *.dkr.ecr.*.amazonaws.com."
-        ),
-        "5 registries.allowedNetworks[0]: 10.1.2.3/24 has host bits set. Write a CIDR block such as 10.1.2.0/24.",
-        (
-            "6 registries.plainHttp[0]: 'http://x' is not HOST or HOST:PORT. Write it without http:// or a path, as "
-            "in registry.example.com:5000."
-        ),
-        "7 registries.pullSecrets[0]: 'foo' is not NAMESPACE/NAME. Write it as in team-a/registry.",
-        "7 registries.pullSecrets[1]: 'team/UPPER' is not NAMESPACE/NAME. Write it as in team-a/registry.",
-        "8 registries.hostsDir: /nope is not a folder. Name a folder like containerd's /etc/containerd/certs.d.",
-        "9 registries.caFiles[0]: /dev/null has no valid certificate in PEM. Write certificates to trust into it.",
-        (
-            "9 registries.caFiles[1]: /dev/zero can't be read: it is a device. "
+            "6 registries.caFiles[1]: /dev/zero can't be read: it is a device. "
             "Check the path, and that it is mounted in the pod."
         ),
         (
-            f"9 registries.caFiles[3]: {tmp_path}/empty.pem has no valid certificate in PEM. "
+            f"6 registries.caFiles[3]: {tmp_path}/empty.pem has no valid certificate in PEM. "
             "Write certificates to trust into it."
         ),
     ]

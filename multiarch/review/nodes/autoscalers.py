@@ -49,7 +49,7 @@ def find_swap(change: StackChange) -> Iterator[Finding]:
     elif came and old:
         other = _NAMES[next(iter(old))]
         text, risk = f"{named[came[0]]} is installed beside {other}.", Risk.MEDIUM
-        more = [_which_first(change)]
+        more = ["autoscaling.use in the stack file says which of them adds nodes first; the other one is the fallback."]
     elif came:
         text, risk = f"{named[came[0]]} is installed: from now on it adds and removes nodes.", Risk.MEDIUM
         more = []
@@ -60,12 +60,3 @@ def find_swap(change: StackChange) -> Iterator[Finding]:
         text, risk = f"{named[gone[0]]} is removed: nothing adds nodes for pods that wait for room.", Risk.HIGH
         more = []
     yield Finding(SWAP, "autoscaler", f"{text[0].upper()}{text[1:]}", tuple(more), urns, risk)
-
-
-def _which_first(change: StackChange) -> str:
-    """Return which of two installed autoscalers adds nodes first."""
-    plans = change.plans
-    if plans is None:
-        return "Which of them adds nodes first is unknown: autoscaling.use in the stack file says it."
-    use = plans[1].autoscaling.use
-    return f"New pods get nodes of {_NAMES.get(use, use)} first (autoscaling.use); the other one is the fallback."

@@ -15,6 +15,11 @@ OWN_TAGS = ("team", "environment", "owner", "cost-center", "managed-by")
 """Tags that the plan writes itself."""
 SUFFIX = 26
 """Characters that AWS resource names get after a prefix, so that a replacement has another name."""
+_LAUNCH_TEMPLATE = 125
+"""Characters of a launch template's name: the Pulumi provider takes fewer than EC2, which takes 128.
+
+Source: terraform-provider-aws, ``internal/verify/validate.go`` (``ValidLaunchTemplateName``).
+"""
 
 
 def check_names(stack: str, spec: StackSpec, groups: Sequence[NodeGroupPlan], report: ProblemReport) -> None:
@@ -56,6 +61,14 @@ def check_group_name(group: NodeGroupPlan, report: ProblemReport) -> None:
             f"{group.name!r} has {len(group.name)} characters; with the suffix that AWS adds, "
             f"{longest} fit into a node group's name.",
             hint="Shorten it.",
+        )
+    elif len(group.launch_template_prefix) + SUFFIX > _LAUNCH_TEMPLATE:
+        report(
+            "group-name",
+            path,
+            f"{group.launch_template_prefix!r} and the suffix that AWS adds pass {_LAUNCH_TEMPLATE} characters, the "
+            "maximum of a launch template's name.",
+            hint="Shorten the group's or the cluster's name.",
         )
 
 

@@ -190,14 +190,10 @@ def test_what_is_known_only_during_the_update_is_not_claimed_to_be_lost(words: d
     assert find(changed(GROUP, "graviton", MANAGED, words)) == []
 
 
-def test_a_new_or_deleted_stack_has_no_findings() -> None:
+def test_a_new_or_deleted_stack_and_drift_alone_have_no_findings() -> None:
     assert find(made(GROUP, "graviton", None, {**MANAGED, "taints": []})) == []
     assert find(made(GROUP, "graviton", MANAGED, None)) == []
-
-
-def test_drift_alone_is_left_to_its_own_finding() -> None:
-    drifted = changed(GROUP, "graviton", MANAGED, {"taints": []}, operation=Operation.DRIFT)
-    assert find(drifted) == []
+    assert find(changed(GROUP, "graviton", MANAGED, {"taints": []}, operation=Operation.DRIFT)) == []
 
 
 def test_the_preview_decides_whether_a_planned_change_happens() -> None:
@@ -206,10 +202,6 @@ def test_the_preview_decides_whether_a_planned_change_happens() -> None:
     same = {**MANAGED, "taints": []}
     assert not texts(made(GROUP, "web-arm", same, same), rule="change-taints", plans=plans)
     assert not texts(OTHER, rule="change-taints", plans=plans)
-
-
-def test_a_preview_that_failed_leaves_it_to_the_plans() -> None:
-    plans = (plan(), plan({"arm64Taint": "none"}))
     assert "lose the taint" in texts(rule="change-taints", plans=plans, succeeded=False)[0]
 
 

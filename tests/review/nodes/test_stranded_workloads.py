@@ -53,11 +53,6 @@ def test_a_taint_that_a_workload_does_not_tolerate_strands_it() -> None:
     assert "does not tolerate team=pay:NoSchedule" in said([stranded])
 
 
-def test_a_workload_that_had_no_node_before_is_no_news() -> None:
-    nowhere = pods("nowhere", nodeSelector={"team": "pay"})
-    assert find(plans=(plan(grown(BOTH)), plan(grown(AMD64_ONLY))), manifests=[nowhere]) == []
-
-
 GENERAL = {**MANAGED, "instanceTypes": ["m7i.large"], "labels": {}, "taints": []}
 TIER = "checkout.example.com/tier=graviton"
 KEEPS = made(GROUP, "arm", *[{**MANAGED, "labels": {}}] * 2)
@@ -105,10 +100,9 @@ def test_a_zone_that_is_left_is_named() -> None:
     assert "No group has nodes in eu-west-1b any more: pods with volumes there can't be scheduled." in said(found)
 
 
-def test_a_renamed_group_loses_nothing() -> None:
+def test_a_renamed_group_and_an_unchanged_stack_lose_nothing() -> None:
     assert find(STAYS, made(GROUP, "graviton", MANAGED, None), made(GROUP, "arm", None, MANAGED)) == []
-
-
-def test_an_unchanged_stack_has_no_finding() -> None:
     assert find(STAYS, made(GROUP, "graviton", MANAGED, MANAGED)) == []
     assert find(plans=(plan(), plan()), manifests=[PLAIN]) == []
+    nowhere = pods("nowhere", nodeSelector={"team": "pay"})
+    assert find(plans=(plan(grown(BOTH)), plan(grown(AMD64_ONLY))), manifests=[nowhere]) == []
