@@ -46,10 +46,8 @@ def budget(name: str, **limits: object) -> dict[str, Any]:
 
 
 @pytest.fixture(autouse=True)
-def _stack(clone: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def _stack(clone: Path) -> None:
     (clone / "config" / "stacks" / "Pulumi.shop-dev.yaml").write_text(STACK, encoding="utf-8")
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    monkeypatch.setenv("DOCKER_CONFIG", str(tmp_path / "docker"))
 
 
 def written(*objects: dict[str, Any]) -> str:

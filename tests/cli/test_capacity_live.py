@@ -64,8 +64,6 @@ def kubeconfig(clone: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (clone / "config" / "stacks" / "Pulumi.shop-dev.yaml").write_text(STACK, encoding="utf-8")
     for name in ("http_proxy", "https_proxy", "HTTP_PROXY", "HTTPS_PROXY", "no_proxy", "NO_PROXY"):
         monkeypatch.delenv(name, raising=False)
-    monkeypatch.setenv("XDG_CACHE_HOME", str(clone / "cache"))
-    monkeypatch.setenv("DOCKER_CONFIG", str(clone / "docker"))
     return clone / "kubeconfig"
 
 

@@ -37,12 +37,6 @@ TOLERATION = "[{key: arch, operator: Equal, value: arm64, effect: NoSchedule}]"
 pytestmark = pytest.mark.usefixtures("clone")
 
 
-@pytest.fixture(autouse=True)
-def _alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    monkeypatch.setenv("DOCKER_CONFIG", str(tmp_path / "docker"))
-
-
 def written(*parts: str) -> str:
     file = Path("pods.yaml")
     file.write_text("".join(parts), encoding="utf-8")

@@ -34,31 +34,19 @@ def clone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return folder
 
 
-def _change(clone: Path) -> None:
+def test_stacks_and_reasons_are_shown_and_scripts_get_names_alone(clone: Path, run: type_of_run) -> None:
     stacks = clone / "config" / "stacks"
     (stacks / "Pulumi.a-dev.yaml").write_text(_STACK.replace("shop", "other"), encoding="utf-8")
     (stacks / "Pulumi.b-dev.yaml").unlink()
     (clone.parent / "elsewhere.py").write_text("", encoding="utf-8")
-
-
-def test_stacks_and_reasons_are_shown(clone: Path, run: type_of_run) -> None:
-    _change(clone)
     ran = run("stack", "affected", "--since", "main")
     assert ran.code == 0
     assert "config/stacks/Pulumi.a-dev.yaml changed" in ran.out
     assert "pulumi destroy --stack b-dev" in " ".join(ran.out.split())
     assert "c-dev" not in ran.out
-
-
-def test_scripts_get_names_alone(clone: Path, run: type_of_run) -> None:
-    _change(clone)
     ran = run("stack", "affected", "--since", "main", "--quiet")
     assert ran.out == "a-dev\n"
     assert "warning: the file of stack b-dev was deleted." in ran.err
-
-
-def test_programs_get_json(clone: Path, run: type_of_run) -> None:
-    _change(clone)
     found = run("stack", "affected", "--since", "main", "--output", "json").json
     file = "config/stacks/Pulumi.a-dev.yaml"
     assert found["stacks"] == [{"stack": "a-dev", "file": file, "reasons": [f"{file} changed"]}]
