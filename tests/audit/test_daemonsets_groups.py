@@ -19,9 +19,8 @@ from multiarch.audit.daemonset_sources import (
     list_image_uses,
     list_planned_daemon_sets,
     read_daemon_sets,
-    remove_daemon_sets,
 )
-from multiarch.audit.daemonsets import audit_daemon_sets, list_label_keys
+from multiarch.audit.daemonsets import audit_daemon_sets, audit_objects, list_label_keys
 from multiarch.errors import MultiarchError
 from multiarch.facts.architectures import Architecture
 from multiarch.images.model import Judgement, Verdict
@@ -272,9 +271,10 @@ def test_an_add_on_that_is_not_known_is_unknown_everywhere() -> None:
 
 
 def test_an_add_on_that_was_read_in_the_cluster_is_judged_as_it_was_read() -> None:
-    made = add_on_daemon_sets([addon("kube-proxy", {}), addon("vpc-cni", {})])
-    own = replace(daemon("kube-proxy"), namespace="kube-system")
-    assert [each.name for each in remove_daemon_sets(made, [own, daemon("aws-node")])] == ["aws-node"]
+    metadata = {"name": "kube-proxy", "namespace": "kube-system"}
+    found = LoadedObject({**written().value, "metadata": metadata}, Source("agent.yaml", 1, 1))
+    rows = audit_objects([found], images("agent:1"), plan=plan_of("payments-prod")).rows
+    assert [row.daemon_set.add_on for row in rows if row.daemon_set.name == "kube-proxy"] == [""]
 
 
 def test_the_termination_handler_runs_on_self_managed_groups_alone() -> None:

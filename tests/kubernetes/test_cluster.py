@@ -13,7 +13,7 @@ from multiarch.errors import MultiarchError
 from multiarch.kubernetes import client
 from multiarch.kubernetes.cluster import KubernetesCluster
 from multiarch.kubernetes.errors import ClusterError, KubeconfigError
-from multiarch.kubernetes.resources import Kind
+from multiarch.kubernetes.resources import SECRETS, Kind
 from multiarch.registry.credentials import helpers
 from multiarch.registry.errors import DETAIL_LENGTH
 from multiarch.registry.settings import MIB
@@ -199,8 +199,8 @@ def test_a_server_that_repeats_the_token_does_not_get_it_printed(tmp_path: Path)
 def test_a_secret_is_read_as_it_is_or_not_there(tmp_path: Path) -> None:
     value = {"type": "kubernetes.io/dockercfg", "data": {".dockercfg": "eyJhIjp7ImF1dGgiOiJiIn19"}}
     with serving(Script((200, value, {}), rejected(404))) as server, opened(tmp_path, server.url) as cluster:
-        assert cluster.secret("a", "../b") == value
-        assert cluster.secret("a", "b") is None
+        assert cluster.get(SECRETS, "a", "../b") == value
+        assert cluster.get(SECRETS, "a", "b") is None
     assert [request.path for request in server.requests] == [
         "/api/v1/namespaces/a/secrets/..%2Fb",
         "/api/v1/namespaces/a/secrets/b",

@@ -15,6 +15,7 @@ import pytest
 from multiarch.errors import MultiarchError
 from multiarch.kubernetes import cluster as module
 from multiarch.kubernetes.cluster import KubernetesCluster
+from multiarch.kubernetes.resources import ApiResource
 from multiarch.observed.pull_secrets import read_secrets
 from multiarch.registry.credentials.pull_secrets import PodCredentials
 from multiarch.registry.settings import RegistrySettings
@@ -61,7 +62,7 @@ class SecretsStandIn:
             cast(KubernetesCluster, self), [(names.namespace, each) for each in names.names], note_missing=True
         )
 
-    def secret(self, namespace: str, name: str) -> dict[str, Any] | None:
+    def get(self, _: ApiResource, namespace: str, name: str) -> dict[str, Any] | None:
         return self.secrets.get(name) if namespace == "team-a" else None
 
 
