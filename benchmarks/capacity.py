@@ -12,7 +12,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from benchmarks.measure import BIN, RUNS, run, show, show_sizes
+from benchmarks.measure import BIN, run, show, show_sizes
 from benchmarks.stacks import pod_spec, write_stack
 
 COUNTS = (1_250, 2_500, 5_000)
@@ -84,8 +84,7 @@ def main() -> None:
     """Print each time and the peak memory against the limits, and the growth."""
     with tempfile.TemporaryDirectory() as text:
         for autoscaler in ("cluster-autoscaler", "karpenter"):
-            commands = {pods: _command(Path(text), autoscaler, pods) for pods in COUNTS}
-            runs = {pods: [run(command) for _ in range(RUNS)] for pods, command in commands.items()}
+            runs = {pods: run(_command(Path(text), autoscaler, pods)) for pods in COUNTS}
             show_sizes(f"capacity, {autoscaler},", "pods", runs, cpu=LIMIT_S, memory=MEMORY_LIMIT_MB)
             important = run(_command(Path(text), autoscaler, COUNTS[-1], priorities=True))
             name = f"capacity of {COUNTS[-1]} pods with priorities, {autoscaler}"

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import os
-import statistics
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 BIN = ROOT / ".venv" / "bin"
-RUNS = 3
 GROWTH_LIMIT = 5.0
 """Four times as many may take that many times as long: a quarter more is noise."""
 _KIB_PER_MB = 1000 * 1000 / 1024
@@ -44,29 +42,16 @@ def run(command: Sequence[str], *, env: Mapping[str, str] | None = None) -> Run:
     return Run(wall, usage.ru_utime + usage.ru_stime, usage.ru_maxrss / _KIB_PER_MB)
 
 
-def median(runs: Sequence[Run], of: Callable[[Run], float]) -> float:
-    """Return the median of one figure."""
-    return statistics.median(of(each) for each in runs)
-
-
-def alternate(first: Callable[[], Run], second: Callable[[], Run], times: int) -> tuple[list[Run], list[Run]]:
-    """Run two commands alternately after one warm-up each, so that load on the machine affects both."""
-    first(), second()
-    pairs = [(first(), second()) for _ in range(times)]
-    return [pair[0] for pair in pairs], [pair[1] for pair in pairs]
-
-
 def show(name: str, value: float, limit: float, unit: str) -> None:
     """Print one figure as a ratio of its limit: up to 1.00 is within the limit."""
     print(f"{name}: {value:.2f} {unit}, limit {limit:g} {unit}, ratio {value / limit:.2f}", flush=True)
 
 
-def show_sizes(name: str, noun: str, runs: Mapping[int, Sequence[Run]], *, cpu: float, memory: float) -> None:
+def show_sizes(name: str, noun: str, runs: Mapping[int, Run], *, cpu: float, memory: float) -> None:
     """Print the processor time of each count of ``noun``, and the largest count's and the growth against limits."""
-    times = {count: median(each, lambda r: r.cpu) for count, each in runs.items()}
-    for count, seconds in times.items():
-        print(f"{name} of {count} {noun}: {seconds:.2f} s", flush=True)
-    few, many = min(times), max(times)
-    show(f"{name} of {many} {noun}", times[many], cpu, "s of processor time")
-    show(f"{name} of {many} {noun}, peak memory", max(each.peak_mb for each in runs[many]), memory, "MB")
-    show(f"growth from {few} to {many} {noun}", times[many] / times[few], GROWTH_LIMIT, "times the time")
+    for count, each in runs.items():
+        print(f"{name} of {count} {noun}: {each.cpu:.2f} s", flush=True)
+    few, many = min(runs), max(runs)
+    show(f"{name} of {many} {noun}", runs[many].cpu, cpu, "s of processor time")
+    show(f"{name} of {many} {noun}, peak memory", runs[many].peak_mb, memory, "MB")
+    show(f"growth from {few} to {many} {noun}", runs[many].cpu / runs[few].cpu, GROWTH_LIMIT, "times the time")

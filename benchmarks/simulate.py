@@ -81,7 +81,7 @@ def main() -> None:
         files = {count: _pods(folder, count) for count in COUNTS}
         for autoscaler in ("cluster-autoscaler", "karpenter"):
             stack = _stack(folder, autoscaler)
-            runs = {count: [_simulate(stack, file)] for count, file in files.items()}
+            runs = {count: _simulate(stack, file) for count, file in files.items()}
             show_sizes(f"simulate, {autoscaler},", "pods", runs, cpu=LIMIT_S, memory=MEMORY_LIMIT_MB)
 
 

@@ -13,18 +13,18 @@ config:
   multiarch-eks:environment: {autoscaler}
   multiarch-eks:owner: bench@example.com
   multiarch-eks:costCenter: "1"
-  multiarch-eks:network: {network}
+  multiarch-eks:network:
+    vpcId: vpc-0123456789abcdef0
+    privateSubnetIds: [subnet-0123456789abcdef0, subnet-0123456789abcdef1, subnet-0123456789abcdef2]
   multiarch-eks:nodeGroups:
 """
-_SUBNETS = [f"subnet-0123456789abcdef{number}" for number in range(3)]
-_EXISTING = f"{{vpcId: vpc-0123456789abcdef0, privateSubnetIds: [{', '.join(_SUBNETS)}]}}"
 
 
-def write_stack(folder: Path, autoscaler: str, groups: str, *, network: str = _EXISTING) -> Path:
+def write_stack(folder: Path, autoscaler: str, groups: str) -> Path:
     """Write a stack file; ``groups`` are the lines of its node groups, and what follows them."""
     file = folder / f"Pulumi.bench-{autoscaler}.yaml"
     file.parent.mkdir(exist_ok=True)
-    file.write_text(_STACK.format(autoscaler=autoscaler, network=network) + groups, encoding="utf-8")
+    file.write_text(_STACK.format(autoscaler=autoscaler) + groups, encoding="utf-8")
     return file
 
 

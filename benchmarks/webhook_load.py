@@ -63,9 +63,8 @@ function request()
 end
 function done(summary, latency, requests)
   local e = summary.errors
-  print(string.format('RESULT {"requests": %d, "seconds": %f, "p50": %f, "p99": %f, "errors": %d}', summary.requests,
-    summary.duration / 1e6, latency:percentile(50) / 1e3, latency:percentile(99) / 1e3,
-    e.connect + e.read + e.write + e.status + e.timeout))
+  print(string.format('RESULT {"requests": %d, "seconds": %f, "p99": %f, "errors": %d}', summary.requests,
+    summary.duration / 1e6, latency:percentile(99) / 1e3, e.connect + e.read + e.write + e.status + e.timeout))
 end
 """
 
@@ -77,7 +76,6 @@ class Load:
     requests: int
     seconds: float
     cpu: float
-    p50: float
     p99: float
 
     @property
@@ -146,7 +144,7 @@ class Running:
         found = json.loads(done.stdout.partition("RESULT ")[2])
         if found["errors"] or not found["requests"]:
             sys.exit(f"requests failed:\n{done.stdout}")
-        return Load(found["requests"], found["seconds"], cpu, found["p50"], found["p99"])
+        return Load(found["requests"], found["seconds"], cpu, found["p99"])
 
 
 def _cpu(pid: int) -> float:

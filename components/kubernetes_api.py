@@ -62,42 +62,6 @@ class Chart:
         return replace(self, location=f"{registry}/{self.location.rpartition('/')[2]}", repository=None)
 
 
-def declare_object(name: str, manifest: Manifest, opts: pulumi.ResourceOptions) -> pulumi.CustomResource:
-    """Declare one object; ``manifest`` has ``apiVersion`` and ``kind``, and its values may be outputs."""
-    version = str(manifest["apiVersion"])
-    token = f"kubernetes:{version if '/' in version else f'core/{version}'}:{manifest['kind']}"
-    return pulumi.CustomResource(token, name, props=dict(manifest), opts=opts)
-
-
-def declare_release(
-    name: str, chart: Chart, values: Manifest, opts: pulumi.ResourceOptions, namespace: str = NAMESPACE
-) -> pulumi.Output[pulumi.Resource]:
-    """Declare a Helm release, and return it for others to depend on; the engine waits until its objects are ready.
-
-    ``name`` is also the release's name, without a suffix that could change. The run ends if Helm has not deployed the
-    release: the engine's refresh forgets that it failed, and an unchanged release is not sent again.
-    """
-    props: dict[str, object] = {
-        # Tells the provider that the properties have the form of its current version.
-        "compat": "true",
-        "chart": chart.location,
-        "version": chart.version,
-        "name": name,
-        "namespace": namespace,
-        "values": values,
-        "maxHistory": _HISTORY,
-        "timeout": _TIMEOUT,
-        # The provider's answer.
-        "status": None,
-    }
-    if chart.repository:
-        props["repositoryOpts"] = {"repo": chart.repository}
-    if chart.skip_crds:
-        props["skipCrds"] = True
-    release = pulumi.CustomResource(_RELEASE, name, props=props, opts=opts)
-    return require_healthy(release, pulumi.get(release, "status"), _find_problem)
-
-
 def _find_problem(status: Mapping[str, Any] | None) -> str | None:
     """Return what is wrong with a release, from what Helm stores of it."""
     if not status or status["status"] == "deployed":
@@ -181,28 +145,44 @@ class ChildInCluster(Child):
         self.cluster = cluster
 
     def declare_object(
-        self,
-        name: str,
-        manifest: Manifest,
-        after: After | None = None,
-        delete_within: str | None = None,
+        self, name: str, manifest: Manifest, after: After | None = None, delete_within: str | None = None
     ) -> pulumi.CustomResource:
-        """Declare an object, as :func:`declare_object` does."""
-        return declare_object(name, manifest, self._after(after, delete_within))
+        """Declare one object; ``manifest`` has ``apiVersion`` and ``kind``, and its values may be outputs."""
+        version = str(manifest["apiVersion"])
+        token = f"kubernetes:{version if '/' in version else f'core/{version}'}:{manifest['kind']}"
+        return pulumi.CustomResource(token, name, props=dict(manifest), opts=self.place(after, delete_within))
 
     def declare_release(
-        self,
-        name: str,
-        chart: Chart,
-        values: Manifest,
-        after: After | None = None,
-        namespace: str = NAMESPACE,
+        self, name: str, chart: Chart, values: Manifest, after: After | None = None, namespace: str = NAMESPACE
     ) -> pulumi.Output[pulumi.Resource]:
-        """Declare a Helm release, as :func:`declare_release` does."""
-        copied = chart.copied_to(self.cluster.chart_registry)
-        return declare_release(name, copied, values, self._after(after, None), namespace)
+        """Declare a Helm release, and return it for others to depend on; the engine waits until its objects are ready.
 
-    def _after(self, after: After | None, delete_within: str | None) -> pulumi.ResourceOptions:
+        ``name`` is also the release's name, without a suffix that could change. The run ends if Helm has not deployed
+        the release: the engine's refresh forgets that it failed, and an unchanged release is not sent again.
+        """
+        chart = chart.copied_to(self.cluster.chart_registry)
+        props: dict[str, object] = {
+            # Tells the provider that the properties have the form of its current version.
+            "compat": "true",
+            "chart": chart.location,
+            "version": chart.version,
+            "name": name,
+            "namespace": namespace,
+            "values": values,
+            "maxHistory": _HISTORY,
+            "timeout": _TIMEOUT,
+            # The provider's answer.
+            "status": None,
+        }
+        if chart.repository:
+            props["repositoryOpts"] = {"repo": chart.repository}
+        if chart.skip_crds:
+            props["skipCrds"] = True
+        release = pulumi.CustomResource(_RELEASE, name, props=props, opts=self.place(after))
+        return require_healthy(release, pulumi.get(release, "status"), _find_problem)
+
+    def place(self, after: After | None = None, delete_within: str | None = None) -> pulumi.ResourceOptions:
+        """Return options of a child in the cluster, which comes after ``after``."""
         depends_on = self.cluster.ready if after is None else after
         return self.child(depends_on=depends_on, provider=self.cluster.provider, delete_within=delete_within)
 

@@ -275,7 +275,7 @@ class Platform(Component):
         if plan.rebalance:
             Rebalance("rebalance", self, cluster, plan)
         release = None
-        if autoscaler and autoscaler.installed:
+        if autoscaler and autoscaler.settings.installed:
             Priorities("cluster-autoscaler", self, cluster, autoscaler)
         elif autoscaler:
             release = ClusterAutoscaler("cluster-autoscaler", self, cluster, autoscaler, plan.arm64_taint).release
@@ -305,7 +305,7 @@ class Platform(Component):
         release: pulumi.Output[pulumi.Resource] | None,
     ) -> None:
         plan = self._plan
-        group = None if karpenter.installed else groups[karpenter.controller_group]
+        group = None if karpenter.settings.installed else groups[karpenter.controller_group]
         args = KarpenterArgs(
             plan=karpenter,
             controller_group=group.eks_name if group else "",
@@ -319,7 +319,7 @@ class Platform(Component):
             node_policies=self._node_policies,
             successor=release if karpenter.cordoned else None,
         )
-        if karpenter.installed:
+        if karpenter.settings.installed:
             role = karpenter.node_class.role
             profile = declare_profile(self, "karpenter-nodes", role) if karpenter.isolated else None
             NodePools("karpenter", self, cluster, args, role, (), profile)

@@ -25,6 +25,7 @@ from requests import RequestException
 from multiarch.errors import MultiarchError, OutsideError
 from multiarch.escaping import escape_terminal
 from multiarch.files import read_text
+from multiarch.markdown import cut_markdown
 
 LIMITS = {"gitlab": 1_000_000, "github": 65_536}
 """Maximum number of characters of a comment: GitLab's application limits; GitHub's answer of status 422."""
@@ -276,14 +277,3 @@ def _read_author(entry: Mapping[str, Any]) -> str:
 
 def _read_link(entry: Mapping[str, Any]) -> str:
     return str(entry.get("web_url") or entry.get("html_url") or "")
-
-
-def cut_markdown(text: str, limit: int) -> str:
-    """Return the Markdown, or the lines of it that fit and a note; a code block and details left open are closed."""
-    if len(text) <= limit:
-        return text
-    kept = text[: limit - 400]
-    kept = kept[: kept.rfind("\n") + 1] or kept
-    closing = "\n```\n" if len(re.findall(r"^\s*```", kept, re.MULTILINE)) % 2 else ""
-    closing += "\n</details>\n" * (kept.count("<details>") - kept.count("</details>"))
-    return f"{kept}{closing}\n\n*Cut to fit: {len(kept):,} of {len(text):,} characters.*\n"

@@ -6,8 +6,6 @@ a terminal (ESC, C1), hide or reorder text (bidirectional controls), or begin a 
 
 from __future__ import annotations
 
-_FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")  # noqa: RUF001 # spreadsheets know both widths
-
 
 def escape_terminal(text: str) -> str:
     r"""Escape what is not printable, line breaks and tabs included, for one line of a terminal, as ``\x1b``."""
@@ -31,8 +29,3 @@ def _escaped_json(line: str) -> str:
     import json  # noqa: PLC0415 (most commands print no JSON)
 
     return "".join(each if each.isprintable() else json.dumps(each)[1:-1] for each in line)
-
-
-def escape_csv(text: str) -> str:
-    """Return a cell: text by an apostrophe where a spreadsheet would compute it."""
-    return f"'{escape_terminal(text)}" if text.startswith(_FORMULA) else escape_terminal(text)

@@ -25,10 +25,8 @@ else:
 _ORDER = {f"__{each.__name__}__": each for each in (operator.lt, operator.le, operator.gt, operator.ge)}
 
 
-def _make_class(
-    written: type, *, frozen: bool = False, eq: bool = True, order: bool = False, kw_only: bool = False
-) -> type:
-    made: type = dataclasses.dataclass(slots=True, init=False, repr=False, eq=False, kw_only=kw_only)(written)
+def _make_class(written: type, *, frozen: bool = False, eq: bool = True, order: bool = False) -> type:
+    made: type = dataclasses.dataclass(slots=True, init=False, repr=False, eq=False)(written)
     fields = dataclasses.fields(made)
     compared = [each.name for each in fields if each.compare]
     get_values: Callable[[Any], Any] = operator.attrgetter(*compared) if compared else lambda _: ()

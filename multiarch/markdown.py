@@ -71,3 +71,18 @@ def _code(words: list[str], *, in_table: bool) -> list[str]:
     # A backslash before the pipe would undo the escape, and end the cell within the code.
     shown = code.replace("|", "¦" if "\\" in code else "\\|") if in_table else code
     return [f"{before}{ticks}{space}{shown}{space}{ticks}{behind}"]
+
+
+def cut_markdown(text: str, limit: int) -> str:
+    """Return the Markdown, or the lines of it that fit into ``limit`` bytes, and a note.
+
+    A code block and details that are left open are closed.
+    """
+    data = text.encode()
+    if len(data) <= limit:
+        return text
+    kept = data[: limit - 400].decode(errors="ignore")
+    kept = kept[: kept.rfind("\n") + 1] or kept
+    closing = "\n```\n" if len(re.findall(r"^\s*```", kept, re.MULTILINE)) % 2 else ""
+    closing += "\n</details>\n" * (kept.count("<details>") - kept.count("</details>"))
+    return f"{kept}{closing}\n\n*Cut to fit: {len(kept):,} of {len(text):,} characters.*\n"

@@ -6,13 +6,11 @@ Exit codes: 0 fine, 1 something is left or would change, 2 wrong usage, 3 someth
 from __future__ import annotations
 
 import gc
-import json
 import os
 import re
 import shutil
 import signal
 import sys
-from enum import StrEnum
 from pathlib import Path
 from types import FrameType
 from typing import Annotated
@@ -22,7 +20,7 @@ from rich.console import Console
 
 from multiarch.cli import lines
 from multiarch.errors import MultiarchError, StackError, merge_warnings
-from sandbox import environment, lifecycle, plugins, state, summary
+from sandbox import backend, environment, lifecycle, plugins, server, state, summary
 from sandbox.cluster import lifecycle as real_cluster
 from sandbox.existing import Tool
 from sandbox.layout import CLONE, Layout
@@ -44,13 +42,6 @@ _OBJECTS_BETWEEN_COLLECTIONS = 100_000
 _WIDTH_OF_FILES = 140
 _MESSAGE = re.compile(r"(?P<indent> +)(?:\x1b\[[0-9;]*m)*(?:warning|error): ")
 _UNREACHABLE = re.compile(r"\[(?:autoscaler|storage-class|termination-handler)-unreachable\]")
-
-
-class Output(StrEnum):
-    """How a reading command answers."""
-
-    TABLE = "table"
-    JSON = "json"
 
 
 Stack = Annotated[
@@ -170,23 +161,21 @@ def down(
 
 
 @app.command()
-def status(context: typer.Context, output: Output = Output.TABLE) -> None:
+def status(context: typer.Context) -> None:
     """Say what runs, and which stacks are up."""
-    sandbox = _sandbox(context)
-    told = summary.status(sandbox.layout)
-    if output is Output.JSON:
-        print(json.dumps(told, indent=2, sort_keys=True))
+    layout = _sandbox(context).layout
+    known, running = state.load(layout), server.find_running(layout)
+    print(f"AWS: {running.url} (process {running.process})" if running else "not up; `make up` starts it")
+    if known.engine:
+        print(f"Pulumi: {known.engine.version}, {known.engine.source}, {known.engine.path}")
+    if not running:
         return
-    print(f"AWS: {told['url']} (process {told['server']['pid']})" if told["up"] else "not up; `make up` starts it")
-    if told["engine"]:
-        print("Pulumi: {version}, {source}, {path}".format_map(told["engine"]))
-    if not told["up"]:
-        return
-    print(f"providers: {plugins.describe(told['official'])}")
-    for name, stack in told["stacks"].items():
-        pending = f", {len(stack['pending'])} operations cut off" if stack["pending"] else ""
-        print(f"{name}: {stack['resources']} resources{pending}")
-    summary.print_world(_out(), sandbox.layout, told["url"], list(told["stacks"]))
+    print(f"providers: {plugins.describe(known.official)}")
+    for name in backend.stacks(layout):
+        told = backend.checkpoint(layout, name)
+        pending = f", {len(told.pending)} operations cut off" if told.pending else ""
+        print(f"{name}: {told.resources} resources{pending}")
+    summary.print_world(_out(), layout, running.url, backend.stacks(layout))
 
 
 @app.command()

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import base64
-import json
 from collections.abc import Callable
 from pathlib import Path
 
 from sandbox.aws.remote import Remote
 from sandbox.cluster import lifecycle
+from sandbox.cluster.control_plane import read_kubeconfig
 from sandbox.environment import write_token
 from sandbox.layout import Layout
 
@@ -19,11 +18,9 @@ def lead_clusters(layout: Layout, url: str, say: Callable[[str], None]) -> None:
     ``url`` is the AWS server's. Pods count as ready though nothing runs. Raises what ``lifecycle.up`` raises.
     """
     running = lifecycle.up(layout.control_plane, say, nodes=False)
-    config = json.loads(Path(running.kubeconfig).read_text(encoding="utf-8"))
-    cluster, user = config["clusters"][0]["cluster"], config["users"][0]["user"]
-    authority = base64.b64encode(Path(cluster["certificate-authority"]).read_bytes()).decode()
-    Remote(url).lead_clusters_to(cluster["server"], authority)
-    write_token(layout, user["token"])
+    access = read_kubeconfig(Path(running.kubeconfig))
+    Remote(url).lead_clusters_to(access.url, access.authority)
+    write_token(layout, access.token)
 
 
 def stop(layout: Layout) -> None:

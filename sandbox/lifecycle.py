@@ -117,8 +117,7 @@ class Sandbox:
         """
         self._check(stack)
         with state.exclusive(self.layout, f"preview {stack}"):
-            known = state.load(self.layout).server
-            if known is None or not server.answers(known):
+            if server.find_running(self.layout) is None:
                 self._say("nothing is up: starting an empty AWS for this preview, which shows everything as new")
             with self._running(stack):
                 done = _done(self._pulumi("preview", stack, []))
@@ -135,17 +134,16 @@ class Sandbox:
         if not self.layout.folder.is_dir():
             return {}
         with state.exclusive(self.layout, "down"):
-            known = state.State() if force else state.load(self.layout)
             left: dict[str, tuple[str, ...]] = {}
-            if known.server and server.answers(known.server):
+            if not force and (running := server.find_running(self.layout)):
                 backend.require_whole(self.layout)
-                left = self._destroy_all(known.server)
+                left = self._destroy_all(running)
             if real_cluster.down(self.layout.cluster):
                 self._say("the cluster of real nodes is gone")
             control_plane.stop(self.layout)
             processes.stop_pulumi(self.layout.home)  # of a command that was killed, or by hand
-            for process in (*server.strays(self.layout.server), *server.strays(self.layout.registry)):
-                server.stop(process)
+            for process in (*processes.of_folder(self.layout.server), *processes.of_folder(self.layout.registry)):
+                processes.stop_session(process)
                 if processes.is_running(process):
                     raise OutsideError(f"The server with process number {process} can't be stopped.")
             shutil.rmtree(self.layout.folder)
@@ -167,7 +165,7 @@ class Sandbox:
     def registry(self) -> str:
         """Start the demo's registry unless it runs; return its address. ``down`` stops it."""
         with state.exclusive(self.layout, "registry"):
-            running = server.strays(self.layout.registry) and server.url_of(self.layout.registry)
+            running = processes.of_folder(self.layout.registry) and server.url_of(self.layout.registry)
             return running or server.launch("sandbox.registry", self.layout.registry, "registry").url
 
     def sync_by_hand(self, arguments: Sequence[str]) -> None:
@@ -182,11 +180,11 @@ class Sandbox:
         Raises:
             SandboxUsageError: nothing is up.
         """
-        known = state.load(self.layout)
-        if known.server is None or known.engine is None or not server.answers(known.server):
+        engine, running = state.load(self.layout).engine, server.find_running(self.layout)
+        if engine is None or running is None:
             raise SandboxUsageError("The sandbox is not up.", hint="`make up` starts it.")
-        environment.write_shim(self.layout, known.engine)
-        return environment.build(self.layout, known.engine, known.server.url, stack, self._environ, by_hand=True)
+        environment.write_shim(self.layout, engine)
+        return environment.build(self.layout, engine, running.url, stack, self._environ, by_hand=True)
 
     # -- the sandbox ------------------------------------------------------------------------------------------------
 
@@ -197,7 +195,7 @@ class Sandbox:
         found = self._engine(known)
         if found != known.engine:
             self._say(f"Pulumi {found.version} ({found.source})")
-        running = known.server if known.server and server.answers(known.server) else None
+        running = server.find_running(self.layout)
         lost = "" if running else "the sandbox's AWS server is gone, and its state was only in memory"
         if running:
             backend.require_whole(self.layout)
@@ -256,8 +254,8 @@ class Sandbox:
             self.layout.plan(stack)
 
     def _restart(self, why: str) -> None:
-        for process in server.strays(self.layout.server):
-            server.stop(process)  # also one that hangs without listening, or that a removed state has named
+        for process in processes.of_folder(self.layout.server):
+            processes.stop_session(process)  # also one that hangs without listening, or that a removed state has named
         control_plane.stop(self.layout)
         if backend.forget(self.layout):
             self._say(f"{why}. Starting from an empty AWS")
@@ -265,7 +263,7 @@ class Sandbox:
     def _stopped(self, started: state.Server | None) -> None:
         if started:
             with runner.deaf():
-                server.stop(started.process)
+                processes.stop_session(started.process)
                 control_plane.stop(self.layout)
                 state.save(self.layout, replace(state.load(self.layout), server=None))
 

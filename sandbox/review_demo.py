@@ -42,7 +42,7 @@ def show(sandbox: Sandbox, stack: str, say: Say, show: Say) -> None:
     layout = sandbox.layout
     file = layout.stacks_folder() / f"Pulumi.{stack}.yaml"
     old, new = _types(layout.plan(stack))
-    ran = layout.folder.is_dir() and (known := state.load(layout).server) is not None and server.answers(known)
+    ran = layout.folder.is_dir() and server.find_running(layout) is not None
     folder = layout.folder / "review-demo"
     try:
         sandbox.up(stack)

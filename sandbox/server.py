@@ -16,9 +16,9 @@ from urllib.parse import urlsplit
 from multiarch.errors import OutsideError
 from sandbox.environment import forget_aws
 from sandbox.layout import CLONE, Layout
-from sandbox.processes import interrupt, is_running, of_folder, own_arguments, stop_session
+from sandbox.processes import interrupt, is_running, own_arguments
 from sandbox.providers import forking
-from sandbox.state import Server
+from sandbox.state import Server, load
 
 _READY = re.compile(r"^listening (http://127\.0\.0\.1:\d+)$", re.MULTILINE)
 _TIMEOUT = 60.0  # seconds; importing all of moto takes 3 to 10
@@ -109,11 +109,6 @@ def _wait(
     raise OutsideError(f"The {what} was not ready within {timeout:.0f} s.", hint=_tail(output))
 
 
-def strays(folder: Path) -> list[int]:
-    """List the running servers whose output is in ``folder``, also those that no state names any more."""
-    return of_folder(folder)
-
-
 def url_of(folder: Path) -> str | None:
     """Return the address that the server with its output in ``folder`` says it listens on."""
     output = folder / OUTPUT
@@ -137,6 +132,7 @@ def answers(server: Server) -> bool:
     return True
 
 
-def stop(process: int) -> bool:
-    """End the server; return whether it ran."""
-    return stop_session(process)
+def find_running(layout: Layout) -> Server | None:
+    """Return the AWS server if it runs and accepts connections."""
+    known = load(layout).server
+    return known if known and answers(known) else None

@@ -16,7 +16,7 @@ from multiarch.cli.formats.report import Report, Table
 from multiarch.cli.lines import wrap_lines
 from multiarch.observed.eks.model import ObservedGroup
 from multiarch.runs import eks_clusters
-from sandbox import backend, inventory, server, state
+from sandbox import backend, inventory
 from sandbox.cluster import images, lifecycle
 from sandbox.layout import Layout
 
@@ -59,7 +59,7 @@ def _print_counts(console: Console, where: str, found: Mapping[str, Sequence[str
 
 def _print_stack(console: Console, layout: Layout, stack: str) -> None:
     if recorded := releases(layout.manifests(stack)):
-        text = f"[bold]Helm releases of {stack}[/bold], recorded and not installed: the sandbox runs no charts"
+        text = f"[bold]Helm releases of {stack}[/bold], recorded and not installed"
         console.print(text, soft_wrap=True)
         for line in recorded:
             console.print(f"  {escape(line)}", highlight=False, soft_wrap=True)
@@ -111,7 +111,7 @@ def print_next(console: Console, stack: str, *, private: bool = False) -> None:
   nothing would change:  make preview STACK={stack}
   change the stack:      edit config/stacks/Pulumi.{stack}.yaml, then preview it as above
   a stack beside it:     make up STACK=…; make status lists them
-  a shell for pulumi:    eval "$(.venv/bin/python -m sandbox env {stack})"
+  pulumi, stack pin:     first eval "$(.venv/bin/python -m sandbox env {stack})"
   take everything down:  make down{in_aws if private else ""}""", highlight=False, soft_wrap=True)  # fmt: skip
 
 
@@ -124,31 +124,6 @@ multiarch image inspect registry.example.com/payments/api:2.4.0 --hosts-dir {hos
 multiarch image verify registry.example.com/payments/gateway:1.8.0 --platform linux/arm64 --hosts-dir {hosts}
 multiarch cost payments-prod --prices examples/prices.json --manifests examples/pods.yaml --hosts-dir {hosts}"""
     print(runnable(commands))
-
-
-def status(layout: Layout) -> dict[str, Any]:
-    """Return what runs and what exists, as JSON-able values, shape version 1.
-
-    ``{"version", "up", "url", "server": {"pid"}, "engine": {"path", "version", "source"}, "official",
-    "stacks": {NAME: {"resources", "pending"}}}``, where ``official`` is plugins by ``NAME-vVERSION``; missing
-    values are null.
-    """
-    known = state.load(layout)
-    up = known.server is not None and server.answers(known.server)
-    engine = known.engine
-    stacks = {}
-    for name in backend.stacks(layout):
-        told = backend.checkpoint(layout, name)
-        stacks[name] = {"resources": told.resources, "pending": list(told.pending)}
-    return {
-        "version": 1,
-        "up": up,
-        "url": known.server.url if known.server and up else None,
-        "server": {"pid": known.server.process} if known.server and up else None,
-        "engine": engine and {"path": str(engine.path), "version": engine.version, "source": engine.source},
-        "official": known.official,
-        "stacks": stacks,
-    }
 
 
 def print_cluster(found: lifecycle.Status) -> None:

@@ -6,7 +6,6 @@ import gc
 import os
 import signal
 import sys
-from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -16,7 +15,7 @@ import hypothesis
 import pytest
 
 from sandbox import botocore_files
-from tests import lanes, patches
+from tests import lanes
 
 _WATCH = lanes.Watch()
 # Each command makes an AWS session of its own, which would read the descriptions of AWS's services again.
@@ -85,13 +84,6 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> lanes.Schedu
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_protocol(item: pytest.Item) -> None:
     _WATCH.running = item
-
-
-@pytest.fixture(scope="session", autouse=True)
-def no_patches_left() -> Iterator[None]:
-    """Fail at the end of the run if a test has left a patch in the project; each process looks at itself."""
-    yield
-    assert patches.left() == []
 
 
 @pytest.fixture(scope="session")

@@ -30,6 +30,7 @@ LANES: Final[Mapping[str, str]] = {
     "cluster": "uses a real Kubernetes control plane",
     "browser": "uses a real browser, headless Chromium",
     "nodes": "uses real kubelets and containerd; needs root, and a kernel that lets qemu-user run arm64 programs",
+    "repository": "checks what the repository says: quoted commands, words, lock files, the site",
 }
 
 _BY_FOLDER: Final = {
@@ -39,6 +40,7 @@ _BY_FOLDER: Final = {
     "real_nodes": "nodes",
     "sandbox": "e2e",
     "tools": "tools",
+    **dict.fromkeys(("test_lock.py", "test_quotations.py", "test_site.py", "test_vocabulary.py"), "repository"),
 }
 _PURE: Final = ("sandbox/cluster/bootstrap/",)
 """Folders below those whose code is pure functions: their tests belong to the fast lane."""
@@ -125,7 +127,7 @@ def mark(item: pytest.Item) -> None:
 
 
 def _own_folder(file: Path) -> str | None:
-    """The lane of a file's folder."""
+    """The lane of a file's folder, or of a file beside the folders."""
     path = file.relative_to(TESTS)
     return None if path.as_posix().startswith(_PURE) else _BY_FOLDER.get(path.parts[0])
 

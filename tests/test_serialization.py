@@ -50,11 +50,7 @@ class Outer:
 
 def test_an_object_has_its_fields_in_camel_case_and_its_json_properties() -> None:
     assert to_json(Inner(2)) == {"maxSize": 2, "isLarge": True}
-
-
-def test_a_json_property_is_a_property() -> None:
     assert Inner(2).is_large is True
-    assert Inner.is_large.__doc__ == "Whether it is large."
 
 
 def test_the_fields_of_an_inlined_field_stand_in_its_place() -> None:

@@ -58,7 +58,7 @@ PULUMI_VERSION = TOOLS_BY_NAME["pulumi"].ldflags.rpartition("=")[2]
 """The version that the engine says it is (tools.toml says why it is not the SDK's)."""
 
 GO_MISSING = """\
-Go is not on PATH, and {names} must be built with it.
+Go is not on PATH, and {name} must be built with it.
   What for: the Pulumi engine where no `pulumi` is installed, and the programs that the tests check
             what is generated with. Nothing that you deploy is written in Go.
   How to get it: https://go.dev/doc/install, or your package manager (Go 1.26 or later).
@@ -141,7 +141,7 @@ def ensure(name: str) -> Path:
         if tool.is_package:
             packages.require(tool)
         elif shutil.which("go") is None:
-            raise BuildError(GO_MISSING.format(names=tool.name))
+            raise BuildError(GO_MISSING.format(name=tool.name))
         cache_root().mkdir(parents=True, exist_ok=True)
         with _lock(name):
             # Another process may have built it while this one waited.
@@ -225,7 +225,7 @@ def module_dir(folder: str, module: str) -> Path:
         BuildError: Go is missing, or ``go`` does not find the module; the message says what it said.
     """
     if shutil.which("go") is None:
-        raise BuildError(GO_MISSING.format(names=f"files of {module}"))
+        raise BuildError(GO_MISSING.format(name=f"files of {module}"))
     where = ["go", "list", "-m", "-f", "{{.Dir}}", module]
     result = subprocess.CompletedProcess[str]([], 0, "", "")
     for command in (["go", "mod", "download", module], where):
@@ -247,20 +247,15 @@ def _go_environment(goarch: str = "") -> dict[str, str]:
 
 def _go(command: Sequence[str], tool: Tool, log: Path) -> None:
     """Run ``go`` in a process group of its own, so that stopping it stops the compilers it started."""
-    stops = {signal.SIGINT, signal.SIGTERM}
-    process: subprocess.Popen[bytes] | None = None
     with log.open("wb") as output:
-        signal.pthread_sigmask(signal.SIG_BLOCK, stops)  # a stop while it starts would leave it running
+        process = subprocess.Popen(
+            command, cwd=TOOLS / tool.module_folder, env=_go_environment(tool.goarch), stdin=subprocess.DEVNULL,
+            stdout=output, stderr=subprocess.STDOUT, start_new_session=True,
+        )  # fmt: skip
         try:
-            process = subprocess.Popen(
-                command, cwd=TOOLS / tool.module_folder, env=_go_environment(tool.goarch), stdin=subprocess.DEVNULL,
-                stdout=output, stderr=subprocess.STDOUT, start_new_session=True,
-            )  # fmt: skip
-            signal.pthread_sigmask(signal.SIG_UNBLOCK, stops)
             process.wait()
         finally:
-            signal.pthread_sigmask(signal.SIG_UNBLOCK, stops)
-            if process is not None and process.poll() is None:
+            if process.poll() is None:
                 os.killpg(process.pid, signal.SIGKILL)
                 process.wait()
     if process.returncode:
@@ -279,26 +274,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
         parser.error(f"unknown tool {', '.join(unknown)}; known: {', '.join(TOOLS_BY_NAME)}")
     if not (options.names or options.all):
         parser.error("name a tool, or give --all")
-    return _build_all(list(TOOLS_BY_NAME) if options.all else options.names)
-
-
-def _build_all(names: Sequence[str]) -> int:
-    missing = [name for name in names if installed(name) is None]
-    rows = [TOOLS_BY_NAME[name] for name in missing]
-    compiled = [tool.name for tool in rows if not tool.is_package]
-    if compiled and shutil.which("go") is None:
-        print(GO_MISSING.format(names=", ".join(compiled)), file=sys.stderr)
-        return 3
-    failed = False
-    for name in names:
-        if name not in missing:
-            say(f"{name}: already built")
-        try:
+    try:
+        for name in TOOLS_BY_NAME if options.all else options.names:
+            if installed(name):
+                say(f"{name}: already built")
             print(ensure(name), flush=True)
-        except BuildError as error:
-            print(f"tools/build.py: {error}", file=sys.stderr)
-            failed = True
-    return 3 if failed else 0
+    except BuildError as error:
+        print(f"tools/build.py: {error}", file=sys.stderr)
+        return 3
+    return 0
 
 
 def _stop_on_sigterm(_number: int, _frame: object) -> None:

@@ -99,7 +99,6 @@ class CiRoles(Component):
             name,
             url=issuer.url,
             client_id_lists=[issuer.audience],
-            thumbprint_lists=list(issuer.thumbprints) or None,
             tags=self.tags(name),
             opts=self.child(),
         ).arn

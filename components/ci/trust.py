@@ -30,15 +30,13 @@ class GitHub:
     ``repository`` is ``OWNER/NAME``. Repositories with immutable subject claims (those created since July 2026) need
     ``OWNER@OWNER-ID/NAME@ID``, as the repository's OIDC settings show it. ``provider_arn`` is that of an OIDC provider
     that the account has already; without it, one is created. ``audience`` is what jobs request: the default is that of
-    aws-actions/configure-aws-credentials. ``thumbprints`` are only for a certificate that no public authority signed.
-    Raises MultiarchError for a repository that is not of this form.
+    aws-actions/configure-aws-credentials. Raises MultiarchError for a repository that is not of this form.
     """
 
     repository: str
     url: str = "https://token.actions.githubusercontent.com"
     audience: str = "sts.amazonaws.com"
     provider_arn: pulumi.Input[str] | None = None
-    thumbprints: Sequence[str] = ()
 
     def __post_init__(self) -> None:
         """Reject what would widen the trust: ``*`` and ``?`` have a meaning in IAM's conditions."""
@@ -72,7 +70,6 @@ class GitLab:
     url: str = "https://gitlab.com"
     audience: str = "https://gitlab.com"
     provider_arn: pulumi.Input[str] | None = None
-    thumbprints: Sequence[str] = ()
 
     def __post_init__(self) -> None:
         """Reject what would widen the trust."""

@@ -39,14 +39,12 @@ class KarpenterRole(ChildInCluster):
         """
         super().__init__(name, owner, cluster)
         documents = self._documents(node_role_arn, queue_arn, isolated=isolated)
-
-        def permit(role: roles.Role) -> list[pulumi.Resource]:
-            self.register_outputs({"roleArn": role.arn})
-            names = () if role.existing else KARPENTER_POLICY_NAMES
-            return [self._policy(policy, documents.apply(itemgetter(policy)), role) for policy in names]
-
         description = f"Karpenter's controller in {self.naming.cluster}"
-        self.ready = tuple(pod_identity.give_role(self, SERVICE_ACCOUNT, description, permit))
+        role = pod_identity.declare_role(self, SERVICE_ACCOUNT, SERVICE_ACCOUNT, description)
+        names = () if role.existing else KARPENTER_POLICY_NAMES
+        policies = [self._policy(policy, documents.apply(itemgetter(policy)), role) for policy in names]
+        self.ready = tuple(pod_identity.associate(self, SERVICE_ACCOUNT, role, policies))
+        self.register_outputs({"roleArn": role.arn})
 
     def _policy(self, name: str, document: pulumi.Output[str], role: roles.Role) -> iam.RolePolicyAttachment:
         """Declare one policy, and attach it.

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import pulumi
 from pulumi_aws import eks
 
 from ..component import After, Component
 from ..kubernetes_api import NAMESPACE, ChildInCluster, Manifest
-from . import policies, roles
+from . import roles
+from .policies import assumed_by_pods
 
 CREDENTIALS = "AWS_CONTAINER_CREDENTIALS_FULL_URI"
 """The environment variable by which AWS's SDKs find the Pod Identity agent; EKS sets it when a pod is created."""
@@ -20,46 +21,10 @@ def declare_role(
     owner: Component, name: str, service_account: str, description: str, namespace: str = NAMESPACE
 ) -> roles.Role:
     """Declare ``owner``'s role ``name``, which pods of ``service_account`` may assume."""
-    trust = policies.assumed_by_pods(
+    trust = assumed_by_pods(
         account=owner.account, cluster=owner.naming.cluster, namespace=namespace, service_account=service_account
     )
     return roles.declare_role(owner, name, description, trust)
-
-
-def give_role(
-    owner: ChildInCluster,
-    name: str,
-    description: str,
-    permit: Callable[[roles.Role], Sequence[pulumi.Resource]],
-    *,
-    after: After | None = None,
-    namespace: str = NAMESPACE,
-) -> list[pulumi.Resource]:
-    """Give pods of the service account ``name`` a role; return what must exist before they start.
-
-    ``permit`` declares the role's policies; ``after`` comes before all objects, the nodes by default.
-
-    The guard of :func:`guard_manifests` comes before the association, which takes effect some seconds after the API
-    call, and EKS adds credentials only when a pod is created: a pod that is created earlier never gets them, however
-    often it restarts. A rejected pod is created again by its ReplicaSet, until it gets them.
-    Source: EKS API reference, CreatePodIdentityAssociation.
-    """
-    role = declare_role(owner, name, name, description, namespace)
-    before = [*permit(role)]
-    guards: list[pulumi.Resource] = []
-    for manifest in guard_manifests(name, namespace):
-        guards.append(owner.declare_object(f"{name}-credentials", manifest, guards or after))
-    before += guards
-    association = eks.PodIdentityAssociation(
-        name,
-        cluster_name=owner.cluster.cluster_name,
-        namespace=namespace,
-        service_account=name,
-        role_arn=role.arn,
-        tags=owner.tags(name),
-        opts=owner.child(depends_on=before),
-    )
-    return [*before, association]
 
 
 def give_policy(
@@ -71,12 +36,43 @@ def give_policy(
     after: After | None = None,
     namespace: str = NAMESPACE,
 ) -> list[pulumi.Resource]:
-    """Give pods of the service account ``name`` a role with one inline policy, as :func:`give_role` does."""
+    """Give pods of the service account ``name`` a role with one inline policy, as :func:`associate` does."""
+    role = declare_role(owner, name, name, description, namespace)
+    return associate(owner, name, role, roles.give_inline(owner, name, role, policy), after=after, namespace=namespace)
 
-    def permit(role: roles.Role) -> Sequence[pulumi.Resource]:
-        return roles.give_inline(owner, name, role, policy)
 
-    return give_role(owner, name, description, permit, after=after, namespace=namespace)
+def associate(
+    owner: ChildInCluster,
+    name: str,
+    role: roles.Role,
+    policies: Sequence[pulumi.Resource],
+    *,
+    after: After | None = None,
+    namespace: str = NAMESPACE,
+) -> list[pulumi.Resource]:
+    """Give pods of the service account ``name`` a role; return what must exist before they start.
+
+    ``policies`` are the role's, which come first; ``after`` comes before all objects, the nodes by default.
+
+    The guard of :func:`guard_manifests` comes before the association, which takes effect some seconds after the API
+    call, and EKS adds credentials only when a pod is created: a pod that is created earlier never gets them, however
+    often it restarts. A rejected pod is created again by its ReplicaSet, until it gets them.
+    Source: EKS API reference, CreatePodIdentityAssociation.
+    """
+    guards: list[pulumi.Resource] = []
+    for manifest in guard_manifests(name, namespace):
+        guards.append(owner.declare_object(f"{name}-credentials", manifest, guards or after))
+    before = [*policies, *guards]
+    association = eks.PodIdentityAssociation(
+        name,
+        cluster_name=owner.cluster.cluster_name,
+        namespace=namespace,
+        service_account=name,
+        role_arn=role.arn,
+        tags=owner.tags(name),
+        opts=owner.child(depends_on=before),
+    )
+    return [*before, association]
 
 
 def guard_manifests(service_account: str, namespace: str = NAMESPACE) -> tuple[Manifest, Manifest]:

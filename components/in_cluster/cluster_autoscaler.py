@@ -9,7 +9,7 @@ import pulumi
 from multiarch.autoscaling.balancing import IGNORED_BY_FLAG
 from multiarch.autoscaling.expander import CONFIG_KEY, CONFIG_MAP, format_priorities
 from multiarch.autoscaling.iam import build_cluster_autoscaler_policy, format_policy
-from multiarch.autoscaling.model import ClusterAutoscalerPlan
+from multiarch.autoscaling.model import ClusterAutoscalerPlan, build_scale_down_arguments
 from multiarch.facts import labels
 from multiarch.facts.autoscalers import CLUSTER_AUTOSCALER_REPOSITORY
 from multiarch.facts.taints import Taint
@@ -63,7 +63,7 @@ class Priorities(ChildInCluster):
         manifest = {
             "apiVersion": "v1",
             "kind": "ConfigMap",
-            "metadata": {"name": CONFIG_MAP, "namespace": plan.namespace},
+            "metadata": {"name": CONFIG_MAP, "namespace": plan.settings.namespace},
             "data": {CONFIG_KEY: format_priorities(plan.priorities, with_others=True)},
         }
         self.declare_object(PRIORITIES, manifest)
@@ -83,7 +83,6 @@ def values(
     Arguments are strings: the chart writes ``--KEY=VALUE``, and would format other YAML types as Go does.
     Source: https://github.com/kubernetes/autoscaler/tree/master/charts/cluster-autoscaler
     """
-    down = plan.scale_down
     return {
         "fullnameOverride": NAME,
         "cloudProvider": "aws",
@@ -96,16 +95,14 @@ def values(
             "balance-similar-node-groups": str(plan.balance_similar).lower(),
             # The chart cuts a key at its first underscore, so that one argument can be given several times.
             **{f"balancing-ignore-label_{number}": label for number, label in enumerate(IGNORED_BY_FLAG, 1)},
-            "scale-down-unneeded-time": f"{down.unneeded_minutes}m",
-            "scale-down-delay-after-add": f"{down.delay_after_add_minutes}m",
-            "scale-down-utilization-threshold": f"{down.utilization_percent / 100:.2f}",
+            **build_scale_down_arguments(plan),
             # During a migration the new autoscaler comes first.
             **({"new-pod-scale-up-delay": f"{delay}s"} if (delay := plan.scale_up_delay_seconds) else {}),
         },
         "expanderPriorities": format_priorities(plan.priorities),
         "rbac": {"create": True, "serviceAccount": {"create": True, "name": NAME}},
         **_pods(arm64_taint),
-        "serviceMonitor": {"enabled": plan.service_monitor, "namespace": NAMESPACE},
+        "serviceMonitor": {"enabled": plan.settings.service_monitor, "namespace": NAMESPACE},
     }
 
 

@@ -119,7 +119,7 @@ class Karpenter(ChildInCluster):
                 "interruptionQueue": queue.name,
                 "eksControlPlane": True,
                 **({"isolatedVPC": True} if args.plan.isolated else {}),
-                "featureGates": {"spotToSpotConsolidation": args.plan.spot_to_spot, **gate},
+                "featureGates": {"spotToSpotConsolidation": args.plan.settings.spot_to_spot_consolidation, **gate},
                 **reserved,
             },
             "serviceAccount": {"create": True, "name": SERVICE_ACCOUNT},
@@ -136,7 +136,7 @@ class Karpenter(ChildInCluster):
                 # The chart's default would leave the second pod pending while the group has one node.
                 "podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": []},
             },
-            "serviceMonitor": {"enabled": args.plan.service_monitor},
+            "serviceMonitor": {"enabled": args.plan.settings.service_monitor},
             "topologySpreadConstraints": [
                 {**spread, "topologyKey": labels.ZONE},
                 {**spread, "topologyKey": labels.HOSTNAME},

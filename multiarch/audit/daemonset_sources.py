@@ -109,12 +109,7 @@ def _published(daemon: AddOnDaemon, owner: str, namespace: str = NAMESPACE) -> D
 
 
 def _judgements(daemon: AddOnDaemon) -> tuple[Judgement, ...]:
-    return tuple(
-        Judgement(architecture, Verdict.SUPPORTED, f"by {daemon.images_source}", None)
-        if architecture in daemon.architectures
-        else Judgement(architecture, Verdict.UNKNOWN, f"not listed by {daemon.images_source}", None)
-        for architecture in Architecture
-    )
+    return tuple(Judgement(each, Verdict.SUPPORTED, f"by {daemon.images_source}", None) for each in Architecture)
 
 
 def _doubt(add_on: AddonPlan, daemon: AddOnDaemon) -> str:

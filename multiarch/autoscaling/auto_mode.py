@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from multiarch.autoscaling.model import AutoModePlan, Capacity, NodeClassPlan
-from multiarch.autoscaling.pool_checks import check_tags
 from multiarch.autoscaling.pools import plan_pools
 from multiarch.autoscaling.spec import ROOT, PoolSpec, list_pool_specs
 from multiarch.autoscaling.syntax import check_grace_period, check_lifetime, parse_seconds
@@ -17,11 +16,6 @@ from multiarch.nodes.spec import ClusterContext
 from multiarch.schema.autoscaling import AutoMode
 
 PATH: KeyPath = (*ROOT, "autoMode")
-# Tags that Auto Mode writes itself. Source: EKS user guide, "Create a Node Class for Amazon EKS".
-_OWN_TAG = (
-    r"eks:(?:eks-cluster-name|kubernetes-node-(?:class|pool)-name)|kubernetes\.io/cluster/.*|"
-    r"karpenter\.sh/(?:provisioner-name|nodepool|nodeclaim|managed-by)|eks\.amazonaws\.com/nodeclass"
-)
 
 
 def plan_auto_mode(
@@ -29,7 +23,6 @@ def plan_auto_mode(
 ) -> AutoModePlan:
     """Derive the plan, reporting every problem."""
     specs = list_pool_specs(settings, existing=context.existing)
-    check_tags(context, _OWN_TAG, "EKS Auto Mode", report)
     if context.registry_mirrors:
         report("registry-mirrors-auto-mode", ("registryMirrors",), "nodes of EKS Auto Mode take no user data.")
     for spec in specs:

@@ -8,7 +8,7 @@ from functools import partial
 
 from multiarch.autoscaling.image import plan_image
 from multiarch.autoscaling.model import Capacity, KarpenterPlan, NodeClassPlan, NodePoolPlan
-from multiarch.autoscaling.pool_checks import check_reserved, check_tags
+from multiarch.autoscaling.pool_checks import check_reserved
 from multiarch.autoscaling.pools import plan_pools
 from multiarch.autoscaling.spec import ROOT, list_pool_specs
 from multiarch.errors import KeyPath, UnknownFactError
@@ -34,10 +34,6 @@ _NEEDS_IAM = ((1, 7, 0), (1, 8, 3))
 """From the first of these releases to before the last. https://github.com/aws/karpenter-provider-aws/issues/8609"""
 _SINCE = {"placementGroup": (1, 11, 0), "capacityReservations": (1, 3, 0)}
 """Settings of an EC2NodeClass, and the release whose CRD has them. The API server drops fields that it has not."""
-# Tags that Karpenter writes itself; its CRD rejects them.
-_KARPENTER_TAG = (
-    r"eks:eks-cluster-name|kubernetes\.io/cluster.*|karpenter\.sh/node(?:pool|claim)|karpenter\.k8s\.aws/ec2nodeclass"
-)
 
 
 def plan_karpenter(
@@ -57,7 +53,6 @@ def plan_karpenter(
         group = _controller_group(settings, groups, context, report)
     alias, family = plan_image(settings, context, report)
     check_hop_limit(settings.imds_hop_limit, PATH, report)
-    check_tags(context, _KARPENTER_TAG, "Karpenter", report)
     specs = list_pool_specs(settings, existing=context.existing)
     check_reserved(specs, settings.capacity_reservations, (*PATH, "capacityReservations"), report)
     pools = plan_pools(specs, order, context, family, report, cordoned=cordoned)
@@ -65,6 +60,7 @@ def plan_karpenter(
     if kubelet.config:
         _check_kubelet_room(pools, settings.disk_size, kubelet, report)
     return KarpenterPlan(
+        settings,
         chart_version=version,
         queue=queue,
         controller_group=group,
@@ -85,10 +81,7 @@ def plan_karpenter(
             custom_networking=context.custom_networking,
         ),
         pools=pools,
-        service_monitor=settings.service_monitor,
         cordoned=cordoned,
-        spot_to_spot=settings.spot_to_spot_consolidation,
-        installed=settings.installed,
         isolated=isolated,
     )
 

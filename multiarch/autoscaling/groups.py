@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from multiarch.autoscaling.balancing import list_joined_priorities
 from multiarch.autoscaling.expander import plan_priorities
-from multiarch.autoscaling.model import Capacity, ClusterAutoscalerPlan, ScaleDown
+from multiarch.autoscaling.model import Capacity, ClusterAutoscalerPlan
 from multiarch.autoscaling.spec import ROOT
 from multiarch.autoscaling.tags import build_autoscaler_tags, check_tags
 from multiarch.errors import KeyPath
@@ -55,21 +55,14 @@ def plan_cluster_autoscaler(
             )
     priorities = plan_priorities(groups, order, written=settings.priorities, cordoned=leaving)
     return ClusterAutoscalerPlan(
+        settings,
         chart_version=CLUSTER_AUTOSCALER_CHART,
         image_tag=get_release(context.version).autoscaler_image,
         priorities=priorities,
         tags=tuple(tags),
-        scale_down=ScaleDown(
-            unneeded_minutes=settings.scale_down_unneeded_minutes,
-            delay_after_add_minutes=settings.scale_down_delay_after_add_minutes,
-            utilization_percent=settings.scale_down_utilization_percent,
-        ),
-        service_monitor=settings.service_monitor,
         cordoned=leaving,
         scale_up_delay_seconds=SCALE_UP_DELAY if cordoned else 0,
         not_balanced=list_joined_priorities(groups, {row.group: row.priority for row in priorities}),
-        installed=settings.installed,
-        namespace=settings.namespace,
     )
 
 

@@ -15,8 +15,9 @@ from multiarch.frozen import dataclass
 
 PolicyDocument = Mapping[str, object]
 """A policy document: ``Version`` and ``Statement``."""
-_VERSION = "2012-10-17"
 _Conditions = Mapping[str, Mapping[str, str | list[str]]]
+_HAS, _ASKS = "aws:ResourceTag/", "aws:RequestTag/"
+_CLUSTER_NAME, _POOL, _CLASS = "eks:eks-cluster-name", "karpenter.sh/nodepool", "karpenter.k8s.aws/ec2nodeclass"
 
 KARPENTER_POLICY_NAMES = (
     "node-lifecycle",
@@ -62,13 +63,12 @@ class ArnScope:
         """Every instance profile of the account: Karpenter's names are not known beforehand, its tags are."""
         return f"arn:{self.partition}:iam::{self.account}:instance-profile/*"
 
-    def ec2(self, *kinds: str) -> list[str]:
-        """Return every EC2 resource of these kinds in the region, of any account: conditions restrict them."""
-        return [f"arn:{self.partition}:ec2:{self.region}:*:{kind}/*" for kind in kinds]
+    def ec2(self, kinds: str, account: str = "*") -> list[str]:
+        """Return every EC2 resource of these kinds in the region, by default of any account: conditions restrict them.
 
-    def images(self) -> list[str]:
-        """Return every image and snapshot of the region; these ARNs name no account."""
-        return [f"arn:{self.partition}:ec2:{self.region}::{kind}/*" for kind in ("image", "snapshot")]
+        ARNs of images and snapshots name no account.
+        """
+        return [f"arn:{self.partition}:ec2:{self.region}:{account}:{kind}/*" for kind in kinds.split()]
 
 
 def format_policy(document: PolicyDocument) -> str:
@@ -108,30 +108,17 @@ def build_karpenter_policies(
     Statement ids, actions, resources and conditions are those that Karpenter 1.14 documents.
     Source: https://karpenter.sh/v1.14/reference/cloudformation/#controller-authorization
     """
-    policies = {
-        "node-lifecycle": _node_lifecycle(scope),
-        "iam-integration": _iam_integration(scope, node_role_arn, isolated=isolated),
-        "eks-integration": _document(
-            _allow("AllowAPIServerEndpointDiscovery", ["eks:DescribeCluster"], scope.cluster_arn)
-        ),
-        "interruption": _document(
-            _allow(
-                "AllowInterruptionQueueActions",
-                ["sqs:DeleteMessage", "sqs:GetQueueUrl", "sqs:ReceiveMessage"],
-                queue_arn,
-            )
-        ),
-        "zonal-shift": _document(
-            _allow(
-                "AllowZonalShiftStatusReadOnly",
-                ["arc-zonal-shift:GetManagedResource"],
-                "*",
-                {"StringEquals": {"arc-zonal-shift:ResourceIdentifier": scope.cluster_arn}},
-            )
-        ),
-        "resource-discovery": _resource_discovery(scope, isolated=isolated),
-    }
-    return {name: policies[name] for name in KARPENTER_POLICY_NAMES}
+    of_cluster = {"StringEquals": {"arc-zonal-shift:ResourceIdentifier": scope.cluster_arn}}
+    queue = ["sqs:DeleteMessage", "sqs:GetQueueUrl", "sqs:ReceiveMessage"]
+    documents = (
+        _node_lifecycle(scope),
+        _iam_integration(scope, node_role_arn, isolated=isolated),
+        _document(_allow("AllowAPIServerEndpointDiscovery", ["eks:DescribeCluster"], scope.cluster_arn)),
+        _document(_allow("AllowInterruptionQueueActions", queue, queue_arn)),
+        _document(_allow("AllowZonalShiftStatusReadOnly", ["arc-zonal-shift:GetManagedResource"], "*", of_cluster)),
+        _resource_discovery(scope, isolated=isolated),
+    )
+    return dict(zip(KARPENTER_POLICY_NAMES, documents, strict=True))
 
 
 def build_interruption_queue_policy(queue_arn: str, rule_arns: Sequence[str]) -> PolicyDocument:
@@ -171,149 +158,89 @@ def _node_lifecycle(scope: ArnScope) -> PolicyDocument:
     """Launch, tag and terminate instances, but only with the cluster's tags."""
     launch = ["ec2:CreateFleet", "ec2:RunInstances"]
     # What an EC2NodeClass may select: a launch does not change it.
-    given = [*scope.images(), *scope.ec2("security-group", "subnet", "capacity-reservation", "placement-group")]
-    made = scope.ec2("fleet", "instance", "volume", "network-interface", "launch-template", "spot-instances-request")
-    owned = _owned("aws:ResourceTag", scope)
-    requested = _owned("aws:RequestTag", scope, named=True)
+    given = [
+        *scope.ec2("image snapshot", account=""),
+        *scope.ec2("security-group subnet capacity-reservation placement-group"),
+    ]
+    made = scope.ec2("fleet instance volume network-interface launch-template spot-instances-request")
+    tag = f"kubernetes.io/cluster/{scope.cluster}"
+    owned: _Conditions = {"StringEquals": {_HAS + tag: "owned"}, "StringLike": {_HAS + _POOL: "*"}}
+    requested = {_ASKS + tag: "owned", _ASKS + _CLUSTER_NAME: scope.cluster}
+    of_a_pool = {"StringLike": {_ASKS + _POOL: "*"}}
+    creating = {"ec2:CreateAction": ["RunInstances", "CreateFleet", "CreateLaunchTemplate"]}
+    tagging: _Conditions = {
+        "StringEqualsIfExists": {_ASKS + _CLUSTER_NAME: scope.cluster},
+        "ForAllValues:StringEquals": {"aws:TagKeys": [_CLUSTER_NAME, "karpenter.sh/nodeclaim", "Name"]},
+    }
+    delete = ["ec2:DeleteLaunchTemplate", "ec2:TerminateInstances"]
     return _document(
         _allow("AllowScopedEC2InstanceAccessActions", launch, given),
         _allow("AllowScopedEC2LaunchTemplateAccessActions", launch, scope.ec2("launch-template"), owned),
-        _allow("AllowScopedEC2InstanceActionsWithTags", [*launch, "ec2:CreateLaunchTemplate"], made, requested),
+        _allow(
+            "AllowScopedEC2InstanceActionsWithTags",
+            [*launch, "ec2:CreateLaunchTemplate"],
+            made,
+            {"StringEquals": requested, **of_a_pool},
+        ),
         _allow(
             "AllowScopedResourceCreationTagging",
             ["ec2:CreateTags"],
             made,
-            _merged(
-                requested,
-                {"StringEquals": {"ec2:CreateAction": ["RunInstances", "CreateFleet", "CreateLaunchTemplate"]}},
-            ),
+            {"StringEquals": {**requested, **creating}, **of_a_pool},
         ),
-        _allow(
-            "AllowScopedResourceTagging",
-            ["ec2:CreateTags"],
-            scope.ec2("instance"),
-            _merged(
-                owned,
-                {
-                    "StringEqualsIfExists": {"aws:RequestTag/eks:eks-cluster-name": scope.cluster},
-                    "ForAllValues:StringEquals": {
-                        "aws:TagKeys": ["eks:eks-cluster-name", "karpenter.sh/nodeclaim", "Name"]
-                    },
-                },
-            ),
-        ),
-        _allow(
-            "AllowScopedDeletion",
-            ["ec2:DeleteLaunchTemplate", "ec2:TerminateInstances"],
-            scope.ec2("instance", "launch-template"),
-            owned,
-        ),
+        _allow("AllowScopedResourceTagging", ["ec2:CreateTags"], scope.ec2("instance"), {**owned, **tagging}),
+        _allow("AllowScopedDeletion", delete, scope.ec2("instance launch-template"), owned),
     )
 
 
 def _iam_integration(scope: ArnScope, node_role_arn: str, *, isolated: bool) -> PolicyDocument:
     """Pass the node role, create instance profiles of it, and change only those of this cluster and region."""
-    any_class = "karpenter.k8s.aws/ec2nodeclass"
-    owned = _profile("aws:ResourceTag", scope)
-    requested = _merged(
-        _profile("aws:RequestTag", scope), {"StringEquals": {"aws:RequestTag/eks:eks-cluster-name": scope.cluster}}
-    )
     services = ["ec2.amazonaws.com", "ec2.amazonaws.com.cn"]
-    passing = _allow(
-        "AllowPassingInstanceRole",
-        ["iam:PassRole"],
-        node_role_arn,
-        {"StringEquals": {"iam:PassedToService": services}},
-    )
+    to_ec2 = {"StringEquals": {"iam:PassedToService": services}}
+    passing = _allow("AllowPassingInstanceRole", ["iam:PassRole"], node_role_arn, to_ec2)
     if isolated:
         return _document(passing)
+    # IAM is global, so the region is a tag too.
+    tags = {f"kubernetes.io/cluster/{scope.cluster}": "owned", "topology.kubernetes.io/region": scope.region}
+    owned = {_HAS + key: value for key, value in tags.items()}
+    requested = {_ASKS + key: value for key, value in (tags | {_CLUSTER_NAME: scope.cluster}).items()}
+    change = ["iam:AddRoleToInstanceProfile", "iam:DeleteInstanceProfile", "iam:RemoveRoleFromInstanceProfile"]
+    rows = (
+        ("Creation", ["iam:CreateInstanceProfile"], requested, (_ASKS,)),
+        ("Tag", ["iam:TagInstanceProfile"], owned | requested, (_ASKS, _HAS)),
+        ("", change, owned, (_HAS,)),
+    )
     return _document(
         passing,
-        _allow(
-            "AllowScopedInstanceProfileCreationActions",
-            ["iam:CreateInstanceProfile"],
-            scope.instance_profiles,
-            _merged(requested, {"StringLike": {f"aws:RequestTag/{any_class}": "*"}}),
-        ),
-        _allow(
-            "AllowScopedInstanceProfileTagActions",
-            ["iam:TagInstanceProfile"],
-            scope.instance_profiles,
-            _merged(
-                owned,
-                requested,
-                {"StringLike": {f"aws:RequestTag/{any_class}": "*", f"aws:ResourceTag/{any_class}": "*"}},
-            ),
-        ),
-        _allow(
-            "AllowScopedInstanceProfileActions",
-            ["iam:AddRoleToInstanceProfile", "iam:DeleteInstanceProfile", "iam:RemoveRoleFromInstanceProfile"],
-            scope.instance_profiles,
-            _merged(owned, {"StringLike": {f"aws:ResourceTag/{any_class}": "*"}}),
+        *(
+            _allow(
+                f"AllowScopedInstanceProfile{what}Actions",
+                actions,
+                scope.instance_profiles,
+                {"StringEquals": equals, "StringLike": dict.fromkeys((f"{where}{_CLASS}" for where in wheres), "*")},
+            )
+            for what, actions, equals, wheres in rows
         ),
     )
 
 
 def _resource_discovery(scope: ArnScope, *, isolated: bool) -> PolicyDocument:
     described = (
-        "CapacityReservations",
-        "Images",
-        "InstanceStatus",
-        "InstanceTypeOfferings",
-        "InstanceTypes",
-        "Instances",
-        "LaunchTemplates",
-        "PlacementGroups",
-        "SecurityGroups",
-        "SpotPriceHistory",
-        "Subnets",
+        "CapacityReservations Images InstanceStatus InstanceTypeOfferings InstanceTypes Instances LaunchTemplates "
+        "PlacementGroups SecurityGroups SpotPriceHistory Subnets"
     )
+    in_region = {"StringEquals": {"aws:RequestedRegion": scope.region}}
+    parameters = f"arn:{scope.partition}:ssm:{scope.region}::parameter/aws/service/*"
     elsewhere = (
         _allow("AllowPricingReadActions", ["pricing:GetProducts"], "*"),
         _allow("AllowUnscopedInstanceProfileListAction", ["iam:ListInstanceProfiles"], "*"),
         _allow("AllowInstanceProfileReadActions", ["iam:GetInstanceProfile"], scope.instance_profiles),
     )
     return _document(
-        _allow(
-            "AllowRegionalReadActions",
-            [f"ec2:Describe{what}" for what in described],
-            "*",
-            {"StringEquals": {"aws:RequestedRegion": scope.region}},
-        ),
-        _allow(
-            "AllowSSMReadActions",
-            ["ssm:GetParameter"],
-            f"arn:{scope.partition}:ssm:{scope.region}::parameter/aws/service/*",
-        ),
+        _allow("AllowRegionalReadActions", [f"ec2:Describe{what}" for what in described.split()], "*", in_region),
+        _allow("AllowSSMReadActions", ["ssm:GetParameter"], parameters),
         *(() if isolated else elsewhere),
     )
-
-
-def _owned(where: str, scope: ArnScope, *, named: bool = False) -> _Conditions:
-    """Return tags of what Karpenter launches for a cluster; ``named`` adds the tag that only requests have."""
-    equals: dict[str, str | list[str]] = {f"{where}/kubernetes.io/cluster/{scope.cluster}": "owned"}
-    if named:
-        equals[f"{where}/eks:eks-cluster-name"] = scope.cluster
-    return {"StringEquals": equals, "StringLike": {f"{where}/karpenter.sh/nodepool": "*"}}
-
-
-def _profile(where: str, scope: ArnScope) -> _Conditions:
-    """Return tags of the instance profiles that Karpenter creates: IAM is global, so the region is a tag too."""
-    return {
-        "StringEquals": {
-            f"{where}/kubernetes.io/cluster/{scope.cluster}": "owned",
-            f"{where}/topology.kubernetes.io/region": scope.region,
-        }
-    }
-
-
-def _merged(*conditions: _Conditions) -> _Conditions:
-    """Return all conditions together: a request must meet each."""
-    merged: dict[str, dict[str, str | list[str]]] = {}
-    for each in conditions:
-        for operator, values in each.items():
-            merged.setdefault(operator, {}).update(values)
-    return merged
 
 
 def _allow(
@@ -324,4 +251,4 @@ def _allow(
 
 
 def _document(*statements: Mapping[str, object]) -> PolicyDocument:
-    return {"Version": _VERSION, "Statement": list(statements)}
+    return {"Version": "2012-10-17", "Statement": list(statements)}

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from enum import StrEnum
+from typing import TYPE_CHECKING
 
 from multiarch.facts.architectures import Architecture
 from multiarch.facts.instance_types import InstanceType
@@ -12,6 +13,9 @@ from multiarch.facts.taints import Taint
 from multiarch.frozen import dataclass
 from multiarch.manifests.values import Labels
 from multiarch.nodes.model import NO_SETTINGS, CapacityType, Derived, KubeletPlan, Mirrors, Tags
+
+if TYPE_CHECKING:  # it loads the schema of stack files
+    from multiarch.schema.autoscaling import ClusterAutoscaler, Karpenter
 
 __all__ = ["AutoModePlan", "Autoscaler", "AutoscalingPlan", "ClusterAutoscalerPlan", "KarpenterPlan", "NodePoolPlan"]
 
@@ -82,15 +86,6 @@ class Priority:
 
 
 @dataclass(frozen=True, slots=True)
-class ScaleDown:
-    """When the cluster autoscaler removes a node: minutes unneeded, minutes after a scale-up, percent in use."""
-
-    unneeded_minutes: int
-    delay_after_add_minutes: int
-    utilization_percent: int
-
-
-@dataclass(frozen=True, slots=True)
 class ClusterAutoscalerPlan:
     """The cluster autoscaler. ``image_tag`` has the cluster's minor.
 
@@ -98,26 +93,32 @@ class ClusterAutoscalerPlan:
     While a stack migrates away from this autoscaler, ``cordoned`` names the groups that the migration removes (lowest
     priority), and the autoscaler ignores new pods for ``scale_up_delay_seconds`` (``--new-pod-scale-up-delay``), so
     that the new one comes first; 0 otherwise. ``not_balanced``: pairs of similar groups with different priorities,
-    which balancing would join. ``installed``: the cluster has the autoscaler, which also manages groups of others.
-    ``namespace`` is that in which it reads its priorities.
+    which balancing would join. An autoscaler that is installed also manages groups of others.
     """
 
+    settings: ClusterAutoscaler
     chart_version: str
     image_tag: str
     priorities: tuple[Priority, ...]
     tags: tuple[tuple[str, Tags], ...]
-    scale_down: ScaleDown
-    service_monitor: bool
     cordoned: tuple[str, ...] = ()
     scale_up_delay_seconds: int = 0
     not_balanced: tuple[tuple[str, str], ...] = ()
-    installed: bool = False
-    namespace: str = "kube-system"
 
     @property
     def balance_similar(self) -> bool:
         """Whether similar groups share new nodes (``--balance-similar-node-groups``)."""
         return not self.not_balanced
+
+
+def build_scale_down_arguments(plan: ClusterAutoscalerPlan) -> dict[str, str]:
+    """Return the cluster autoscaler's flags that say when it removes a node, as text."""
+    settings = plan.settings
+    return {
+        "scale-down-unneeded-time": f"{settings.scale_down_unneeded_minutes}m",
+        "scale-down-delay-after-add": f"{settings.scale_down_delay_after_add_minutes}m",
+        "scale-down-utilization-threshold": f"{settings.scale_down_utilization_percent / 100:.2f}",
+    }
 
 
 @dataclass(frozen=True, slots=True)
@@ -210,20 +211,18 @@ class NodeClassPlan:
 class KarpenterPlan:
     """Karpenter. ``controller_group`` is the managed node group that the controller runs on; ``queue`` a name.
 
-    ``installed``: the cluster has the controller, and its version, group and queue are empty. ``cordoned``: a stack
-    migrates away from Karpenter, and its pools add no nodes. ``spot_to_spot``: spot nodes are replaced by cheaper spot
-    nodes. ``isolated``: it can't reach IAM, and the node class has an instance profile in place of a role.
+    Version, group and queue are empty where the cluster has the controller (``installed``). ``cordoned``: a stack
+    migrates away from Karpenter, and its pools add no nodes. ``isolated``: it can't reach IAM, and the node class has
+    an instance profile in place of a role.
     """
 
+    settings: Karpenter
     chart_version: str
     queue: str
     controller_group: str
     node_class: NodeClassPlan
     pools: tuple[NodePoolPlan, ...]
-    service_monitor: bool = False
     cordoned: bool = False
-    spot_to_spot: bool = False
-    installed: bool = False
     isolated: bool = False
 
 
@@ -265,7 +264,7 @@ class AutoscalingPlan:
     def own(self) -> frozenset[Autoscaler]:
         """The autoscalers that the stack installs."""
         plans = {Autoscaler.CLUSTER_AUTOSCALER: self.cluster_autoscaler, Autoscaler.KARPENTER: self.karpenter}
-        return frozenset(name for name, plan in plans.items() if plan and not plan.installed)
+        return frozenset(name for name, plan in plans.items() if plan and not plan.settings.installed)
 
     @property
     def pool_names(self) -> frozenset[str]:

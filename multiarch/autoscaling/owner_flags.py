@@ -24,7 +24,7 @@ def list_owner_flags(plan: ClusterAutoscalerPlan, cluster: str) -> tuple[str, ..
     """Return the flags that the autoscaler needs for the stack's priorities and groups."""
     return (
         "--expander=priority,least-waste",
-        f"--namespace={plan.namespace}",
+        f"--namespace={plan.settings.namespace}",
         f"--node-group-auto-discovery=asg:tag={ENABLED_TAG},{get_cluster_tag(cluster)}",
         *(() if plan.balance_similar else ("--balance-similar-node-groups=false",)),
     )
@@ -63,8 +63,8 @@ def find_wrong_flags(arguments: Sequence[str], plan: ClusterAutoscalerPlan, clus
     expander = flags.get("expander", ["not set"])[-1]
     if expander.split(",")[0] != "priority":
         yield f"--expander is {expander}: it does not try priority first, and the order of the stack has no effect"
-    if (namespace := _get_namespace(flags)) != plan.namespace:
-        yield f"--namespace is {namespace}: it does not read the ConfigMap {CONFIG_MAP} in {plan.namespace}"
+    if (namespace := _get_namespace(flags)) != plan.settings.namespace:
+        yield f"--namespace is {namespace}: it does not read the ConfigMap {CONFIG_MAP} in {plan.settings.namespace}"
     found = flags.get("node-group-auto-discovery", [])
     own = {ENABLED_TAG, get_cluster_tag(cluster)}
     # A key may be followed by the value that the tag must have.

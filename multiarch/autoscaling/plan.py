@@ -240,7 +240,7 @@ def _explained_priorities(
     cluster: str,
 ) -> Iterator[Derived]:
     capacities = {group.name: Capacity(group.architecture, group.capacity_type) for group in groups}
-    if autoscaler.installed:
+    if autoscaler.settings.installed:
         flags = " ".join(list_owner_flags(autoscaler, cluster))
         yield Derived("flags of the autoscaler", flags, "set by its owner")
     else:
@@ -270,7 +270,7 @@ def _explained_controller(owner: KarpenterPlan | AutoModePlan) -> Iterator[Deriv
 
 
 def _explained_karpenter(karpenter: KarpenterPlan) -> Iterator[Derived]:
-    if karpenter.installed:
+    if karpenter.settings.installed:
         yield Derived("role of the nodes", karpenter.node_class.role, "set in karpenter.nodeRole")
     else:
         yield Derived("controller", karpenter.controller_group, "a node group, which Karpenter does not manage")

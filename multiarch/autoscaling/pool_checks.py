@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
-from multiarch.autoscaling import quiet_hours, selection, syntax
+from multiarch.autoscaling import selection, syntax
 from multiarch.autoscaling.model import Capacity, Requirement
 from multiarch.autoscaling.spec import PoolSpec
 from multiarch.errors import KeyPath, UnknownFactError
@@ -43,14 +42,6 @@ def check_pool(spec: PoolSpec, order: Sequence[Capacity], context: ClusterContex
     )
     _check_weight(spec, report)
     _check_syntax(spec, report)
-    _check_quiet_hours(spec, report)
-
-
-def check_tags(context: ClusterContext, own: str, who: str, report: ProblemReport) -> None:
-    """Reject tags of the stack that ``who`` writes onto its nodes itself; ``own`` is the pattern of their keys."""
-    for key, _ in context.tags:
-        if re.fullmatch(own, key):
-            report("karpenter-tag", ("tags", key), f"{who} sets the tag {key} itself and rejects it in a node class.")
 
 
 def check_reserved(
@@ -131,12 +122,6 @@ def _check_kinds(spec: PoolSpec, order: Sequence[Capacity], report: ProblemRepor
             (*spec.path, "architectures"),
             f"nodes of {spec.name} come before those of NodePools that the cluster has, for pods that need amd64 too.",
         )
-    if spec.settings.multi_architecture and len(set(spec.architectures)) == 1:
-        report(
-            "multi-architecture-of-one",
-            (*spec.path, "architectures"),
-            f"{spec.name} is multiArchitecture but allows only {spec.architectures[0]}.",
-        )
 
 
 def _check_selection(spec: PoolSpec, report: ProblemReport) -> None:
@@ -201,32 +186,23 @@ def _check_weight(spec: PoolSpec, report: ProblemReport) -> None:
 
 
 def _check_syntax(spec: PoolSpec, report: ProblemReport) -> None:
-    settings, hours = spec.settings, spec.settings.quiet_hours
-    written = (
-        ("schedule", ("quietHours", "schedule"), hours.schedule if hours else None, quiet_hours.check_schedule),
-        ("duration", ("quietHours", "duration"), hours.duration if hours else None, syntax.check_quiet_duration),
+    settings = spec.settings
+    written: list[tuple[str, tuple[str, ...], str | None, Callable[[str], str | None]]] = [
         ("budget", ("budget",), settings.budget, syntax.check_budget),
         ("quantity", ("memoryLimit",), settings.memory_limit, syntax.check_memory),
         ("duration", ("consolidateAfter",), settings.consolidate_after, syntax.check_period),
         ("duration", ("expireAfter",), settings.expire_after, syntax.check_lifetime),
         ("duration", ("terminationGracePeriod",), settings.termination_grace_period, syntax.check_grace_period),
-    )
+    ]
+    if hours := settings.quiet_hours:
+        from multiarch.autoscaling.quiet_hours import check_schedule  # noqa: PLC0415  (few pools have some)
+
+        written += [
+            ("schedule", ("quietHours", "schedule"), hours.schedule, check_schedule),
+            ("duration", ("quietHours", "duration"), hours.duration, syntax.check_quiet_duration),
+        ]
     for rule, key, value, fault_of in written:
         if value is not None and (fault := fault_of(value)):
             report(rule, (*spec.path, *key), f"{fault}.")
     if settings.cpu_limit is None and settings.memory_limit is None:
         report("pool-without-limit", spec.path, f"nothing limits what {spec.name} may cost.")
-
-
-def _check_quiet_hours(spec: PoolSpec, report: ProblemReport) -> None:
-    """Reject quiet hours that never end: no node would be consolidated, or replaced after a change."""
-    hours = spec.settings.quiet_hours
-    if hours is None or quiet_hours.check_schedule(hours.schedule) or syntax.check_quiet_duration(hours.duration):
-        return
-    if quiet_hours.is_never_ending(hours.schedule, hours.duration):
-        report(
-            "quiet-hours-always",
-            (*spec.path, "quietHours", "duration"),
-            f"{hours.schedule!r} starts again before {hours.duration} is over: quiet hours never end, and no node of "
-            f"{spec.name} would be consolidated, or replaced after a change.",
-        )

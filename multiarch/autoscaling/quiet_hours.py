@@ -1,4 +1,4 @@
-"""Cron schedules of quiet hours, in UTC: whether they are valid, whether they ever end, whether a time is within them.
+"""Cron schedules of quiet hours, in UTC: whether they are valid, and whether a time is within them.
 
 Karpenter treats a budget as active when its schedule last started within its duration, and also when the schedule
 never starts. Source: karpenter, ``pkg/apis/v1/nodepool.go`` (``Budget.IsActive``).
@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from datetime import UTC, datetime, timedelta
-from itertools import islice, pairwise, takewhile
 
 from cronsim import CronSim, CronSimError
 
@@ -18,12 +17,7 @@ _FIELDS = 5
 # What Karpenter's parser reads: none of cronsim's extensions, such as L and #.
 _FIELD = re.compile(r"(?!.*[0-9]{3})[0-9*/,-]+|(?:[a-z]{3}[,-]?)+", re.ASCII | re.IGNORECASE)
 _SUNDAY = "7"
-# A leap day and the longest months are among the starts of these years.
-_FIRST, _LAST = datetime(2025, 1, 1, tzinfo=UTC), datetime(2029, 12, 31, tzinfo=UTC)
-_STARTS = 10_000
-_TWO_WEEKS = timedelta(days=15)
-_YEAR = 365 * 24 * 60
-"""Minutes."""
+_FIRST = datetime(2025, 1, 1, tzinfo=UTC)
 
 
 def check_schedule(schedule: str) -> str | None:
@@ -40,20 +34,6 @@ def check_schedule(schedule: str) -> str | None:
         # It rejects a date that never comes too, such as 31 February, which Karpenter's parser accepts.
         return f"{schedule!r} is not a cron schedule: {str(error).lower()}"
     return None
-
-
-def is_never_ending(schedule: str, duration: str) -> bool:
-    """Return whether valid quiet hours always start again before their valid duration is over."""
-    return parse_seconds(duration) >= 60 * find_longest_pause(schedule)
-
-
-def find_longest_pause(schedule: str) -> int:
-    """Return the maximum number of minutes between two starts of a valid schedule."""
-    # Without a day of the month or a month it repeats every week.
-    last = _FIRST + _TWO_WEEKS if schedule.split(" ")[2:4] == ["*", "*"] else _LAST
-    found = list(takewhile(lambda start: start <= last, islice(CronSim(schedule, _FIRST), _STARTS)))
-    # With one start or none in the years that are looked at, 29 February, there is no pause to speak of.
-    return max((int((later - earlier).total_seconds()) // 60 for earlier, later in pairwise(found)), default=_YEAR)
 
 
 def are_quiet(schedule: str, duration: str, at: datetime) -> bool:

@@ -5,7 +5,7 @@ Without what :data:`OMITTED` names.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, time
 from decimal import Decimal
@@ -120,10 +120,9 @@ def get_capacity(plan: Plan, group: NodeGroupPlan) -> PricedCapacity:
     return PricedCapacity(names, group.capacity_type, list_zones(plan, group.name))
 
 
-def list_capacities(plan: Plan, group: NodeGroupPlan, nodes: int) -> list[tuple[PricedCapacity, int]]:
-    """Return what a number of nodes of a group are bought as, with their numbers; one entry at least."""
-    whole = get_capacity(plan, group)
-    parts = [(replace(whole, capacity_type=kind), number) for kind, number in group.split(nodes).items() if number]
+def list_capacities(whole: PricedCapacity, numbers: Mapping[CapacityType, int]) -> list[tuple[PricedCapacity, int]]:
+    """Return what a group's nodes are bought as, with their numbers; one entry at least."""
+    parts = [(replace(whole, capacity_type=kind), number) for kind, number in numbers.items() if number]
     return parts or [(whole, 0)]
 
 

@@ -19,6 +19,7 @@ from multiarch.cost.pricing import (
 )
 from multiarch.facts.labels import EKS_COMPUTE_TYPE, EKS_NODE_GROUP, KARPENTER_NODE_POOL, REGION
 from multiarch.facts.partitions import find_zone_region
+from multiarch.nodes.model import NodeGroupPlan
 from multiarch.prices.amounts import multiply_amount, sort_by_amount, sum_amounts
 from multiarch.prices.model import Amount, UnknownPrice
 from multiarch.scheduling.resources import ResourceAmounts
@@ -87,9 +88,7 @@ def compute_stack_costs(
         prices_fetched_at=known.fetched if known else None,
         nodes=tuple(lines),
         at_maximum_size=tuple(
-            GroupAmount(
-                group.name, sum_amounts(starmap(pricing.month, list_capacities(plan, group, group.sizes.maximum)))
-            )
+            GroupAmount(group.name, sum_amounts(starmap(pricing.month, _list_bought(plan, group, group.sizes.maximum))))
             for group in plan.node_groups
         ),
         others=(
@@ -133,9 +132,13 @@ def find_label_group(node: NodeState) -> str:
     return labels.get(KARPENTER_NODE_POOL) or labels.get(EKS_NODE_GROUP) or ""
 
 
+def _list_bought(plan: Plan, group: NodeGroupPlan, nodes: int) -> list[tuple[PricedCapacity, int]]:
+    return list_capacities(get_capacity(plan, group), group.split(nodes))
+
+
 def _planned(plan: Plan, pricing: Pricing) -> Iterator[CostLine]:
     for group in plan.node_groups:
-        for capacity, nodes in list_capacities(plan, group, group.sizes.desired):
+        for capacity, nodes in _list_bought(plan, group, group.sizes.desired):
             yield CostLine(
                 group=group.name,
                 architecture=group.architecture,

@@ -69,9 +69,9 @@ def list_declared(plan: Plan) -> Iterator[DeclaredObject]:
     What is in a namespace of the stack's own follows from that namespace.
     """
     scaling = plan.autoscaling
-    if scaling.cluster_autoscaler and scaling.cluster_autoscaler.installed:
+    if scaling.cluster_autoscaler and scaling.cluster_autoscaler.settings.installed:
         fix = "Take its lines over as autoscaling.clusterAutoscaler.priorities, and delete it."
-        yield DeclaredObject(CONFIG_MAPS, scaling.cluster_autoscaler.namespace, CONFIG_MAP, fix)
+        yield DeclaredObject(CONFIG_MAPS, scaling.cluster_autoscaler.settings.namespace, CONFIG_MAP, fix)
     if owner := scaling.pool_owner:
         resource = AUTO_MODE_CLASSES if scaling.auto_mode else NODE_CLASSES
         fix = "Delete it if no NodePool refers to it. Its name is the stack's: another team or environment changes it."
@@ -117,7 +117,7 @@ def _find_other_pools(cluster: KubernetesCluster, plan: Plan) -> Iterator[Declar
     kubernetes-sigs/karpenter, pkg/utils/nodepool, IsManaged.
     """
     karpenter = plan.autoscaling.karpenter
-    if karpenter is None or karpenter.installed:
+    if karpenter is None or karpenter.settings.installed:
         return
     own = {pool.name for pool in karpenter.pools}
     fix = (

@@ -39,160 +39,138 @@ _AWS_TABLE = "AWS's table of add-on architectures (aws-ia, terraform-aws-eks-blu
 class AddOnDaemon:
     """One DaemonSet, of an add-on or of the stack: ``key`` is then the key in the stack file that installs it.
 
-    ``pod_spec`` is its pods' spec, containers without images. ``architectures`` are those that its images have, as
-    ``images_source`` says; ``source`` is where the spec was read. ``harmless`` are keys of the add-on's configuration
-    values that leave it where it is.
+    ``pod_spec`` is its pods' spec, containers without images, of both architectures as ``images_source`` says;
+    ``source`` is where the spec was read. ``harmless`` are keys of the add-on's configuration values that leave it
+    where it is. ``since``: in versions before, it may be elsewhere.
     """
 
     name: str
     pod_spec: Mapping[str, Any] = field(hash=False)
     source: str
     images_source: str
-    architectures: tuple[Architecture, ...] = tuple(Architecture)
     harmless: frozenset[str] = frozenset()
     since: Release | None = None
     key: str = ""
 
 
-def _expression(key: str, operator: str, *values: str) -> dict[str, Any]:
-    return {"key": key, "operator": operator, "values": list(values)}
+Expression = Mapping[str, Any]
 
 
-def _requiring(*expressions: Mapping[str, Any], alternatives: Sequence[Mapping[str, Any]] = ()) -> dict[str, Any]:
-    terms = [{"matchExpressions": list(expressions)}, *({"matchExpressions": [each]} for each in alternatives)]
-    return {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": terms}}}
+def _expression(key: str, operator: str, *values: str) -> Expression:
+    return {"key": key, "operator": operator, **({"values": list(values)} if values else {})}
 
 
-def _containers(*names: str) -> list[dict[str, str]]:
-    return [{"name": name} for name in names]
+def _daemon(
+    name: str,
+    containers: str,
+    source: str,
+    *terms: Sequence[Expression],
+    images: str = _AWS_TABLE,
+    init: str = "",
+    tolerations: Expression = _EVERY_TAINT,
+    harmless: Sequence[str] = (),
+    since: Release | None = None,
+    key: str = "",
+) -> AddOnDaemon:
+    """Return a DaemonSet on Linux nodes that meet all expressions of one of ``terms``."""
+    spec: dict[str, Any] = {
+        "tolerations": [tolerations],
+        "nodeSelector": {"kubernetes.io/os": "linux"},
+        "initContainers": [{"name": each} for each in init.split()],
+        "containers": [{"name": each} for each in containers.split()],
+    }
+    if terms:
+        required = {"nodeSelectorTerms": [{"matchExpressions": list(each)} for each in terms]}
+        spec["affinity"] = {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": required}}
+    return AddOnDaemon(name, spec, source, images, frozenset(harmless), since, key)
 
 
 # Nodes of EKS Auto Mode have the add-ons' software in their image. Source: EKS user guide, "Create an Amazon EKS Auto
 # Mode cluster": EKS installs add-ons on other nodes only.
 _NOT_FARGATE = _expression(EKS_COMPUTE_TYPE, "NotIn", "fargate", "auto")
-_LINUX_OF_BOTH = _requiring(
-    _expression("kubernetes.io/os", "In", "linux"), _expression("kubernetes.io/arch", "In", *_BOTH), _NOT_FARGATE
-)
+_NOT_HYBRID = _expression(EKS_COMPUTE_TYPE, "NotIn", "fargate", "hybrid")
+_OF_BOTH = (_expression("kubernetes.io/arch", "In", *_BOTH), _NOT_FARGATE)
 _A1 = ("a1.medium", "a1.large", "a1.xlarge", "a1.2xlarge", "a1.4xlarge")
-
-
-def _on_every_node(name: str, spec: Mapping[str, Any], source: str, images_source: str, *harmless: str) -> AddOnDaemon:
-    everywhere = {"hostNetwork": True, "tolerations": [_EVERY_TAINT], "affinity": _LINUX_OF_BOTH}
-    return AddOnDaemon(name, {**everywhere, **spec}, source, images_source, harmless=frozenset(harmless))
-
-
 _DAEMONS: Mapping[str, tuple[AddOnDaemon, ...]] = MappingProxyType(
     {
         "vpc-cni": (
-            _on_every_node(
+            _daemon(
                 "aws-node",
-                {
-                    "initContainers": _containers("aws-vpc-cni-init"),
-                    "containers": _containers("aws-node", "aws-eks-nodeagent"),
-                },
+                "aws-node aws-eks-nodeagent",
                 "aws/amazon-vpc-cni-k8s, charts/aws-vpc-cni/values.yaml (1.15)",
-                _AWS_TABLE,
-                "enableNetworkPolicy",
-                "env",
+                _OF_BOTH,
+                init="aws-vpc-cni-init",
+                harmless=("enableNetworkPolicy", "env"),
             ),
         ),
         "kube-proxy": (
-            _on_every_node(
+            # EKS publishes no manifest of it; eksctl's tests hold what a new cluster had.
+            _daemon(
                 "kube-proxy",
-                {"containers": _containers("kube-proxy")},
-                # EKS publishes no manifest of it; eksctl's tests hold what a new cluster had.
+                "kube-proxy",
                 "eksctl-io/eksctl, pkg/addons/default/testdata/sample-1.25.json (as EKS 1.25 had it)",
-                _AWS_TABLE,
+                _OF_BOTH,
             ),
         ),
         "eks-pod-identity-agent": (
-            _on_every_node(
+            # AWS's table omits it; its chart sends it to nodes of both architectures, and to no other.
+            _daemon(
                 "eks-pod-identity-agent",
-                {
-                    "initContainers": _containers("eks-pod-identity-agent-init"),
-                    "containers": _containers("eks-pod-identity-agent"),
-                },
+                "eks-pod-identity-agent",
                 "aws/eks-pod-identity-agent, charts/eks-pod-identity-agent/values.yaml (0.1.10)",
-                # AWS's table omits it; its chart sends it to nodes of both architectures, and to no other.
-                "aws/eks-pod-identity-agent: its chart's node affinity, which names both architectures",
+                _OF_BOTH,
+                images="aws/eks-pod-identity-agent: its chart's node affinity, which names both architectures",
+                init="eks-pod-identity-agent-init",
             ),
         ),
         # Its controller is a Deployment; so is coredns.
         "aws-ebs-csi-driver": (
-            AddOnDaemon(
+            _daemon(
                 "ebs-csi-node",
-                {
-                    "tolerations": [_EVERY_TAINT],
-                    "nodeSelector": {"kubernetes.io/os": "linux"},
-                    "affinity": _requiring(
-                        _NOT_FARGATE, _expression("node.kubernetes.io/instance-type", "NotIn", *_A1)
-                    ),
-                    "containers": _containers("ebs-plugin", "node-driver-registrar", "liveness-probe"),
-                },
-                source="kubernetes-sigs/aws-ebs-csi-driver, charts/aws-ebs-csi-driver, node (its release is not known)",
-                images_source=_AWS_TABLE,
-                harmless=frozenset({"controller"}),
+                "ebs-plugin node-driver-registrar liveness-probe",
+                "kubernetes-sigs/aws-ebs-csi-driver, charts/aws-ebs-csi-driver, node (its release is not known)",
+                (_NOT_FARGATE, _expression("node.kubernetes.io/instance-type", "NotIn", *_A1)),
+                harmless=("controller",),
             ),
         ),
         "coredns": (),
         "aws-efs-csi-driver": (
-            AddOnDaemon(
+            _daemon(
                 "efs-csi-node",
-                {
-                    "hostNetwork": True,
-                    "tolerations": [_EVERY_TAINT],
-                    "nodeSelector": {"kubernetes.io/os": "linux"},
-                    "affinity": _requiring(_expression(EKS_COMPUTE_TYPE, "NotIn", "fargate", "hybrid")),
-                    "containers": _containers("efs-plugin", "csi-driver-registrar", "liveness-probe"),
-                },
-                source="kubernetes-sigs/aws-efs-csi-driver, charts/aws-efs-csi-driver (4.4.1)",
-                images_source=_AWS_TABLE,
-                harmless=frozenset({"controller"}),
+                "efs-plugin csi-driver-registrar liveness-probe",
+                "kubernetes-sigs/aws-efs-csi-driver, charts/aws-efs-csi-driver (4.4.1)",
+                (_NOT_HYBRID,),
+                harmless=("controller",),
             ),
         ),
         "aws-mountpoint-s3-csi-driver": (
-            AddOnDaemon(
+            _daemon(
                 "s3-csi-node",
-                {
-                    "tolerations": [_EVERY_TAINT],
-                    "nodeSelector": {"kubernetes.io/os": "linux"},
-                    "affinity": _requiring(_expression(EKS_COMPUTE_TYPE, "NotIn", "fargate", "hybrid")),
-                    "containers": _containers("s3-plugin", "node-driver-registrar", "liveness-probe"),
-                },
-                source="awslabs/mountpoint-s3-csi-driver, charts/aws-mountpoint-s3-csi-driver (2.7.0)",
-                images_source="awslabs/mountpoint-s3-csi-driver, README.md: x86-64 and arm64",
-                harmless=frozenset({"controller"}),
+                "s3-plugin node-driver-registrar liveness-probe",
+                "awslabs/mountpoint-s3-csi-driver, charts/aws-mountpoint-s3-csi-driver (2.7.0)",
+                (_NOT_HYBRID,),
+                images="awslabs/mountpoint-s3-csi-driver, README.md: x86-64 and arm64",
+                harmless=("controller",),
                 since=(2, 0, 0),
             ),
         ),
         "amazon-cloudwatch-observability": tuple(
-            AddOnDaemon(
+            _daemon(
                 name,
-                {
-                    "hostNetwork": True,
-                    "tolerations": [_EVERY_TAINT],
-                    "nodeSelector": {"kubernetes.io/os": "linux"},
-                    "affinity": _requiring(_expression(EKS_COMPUTE_TYPE, "NotIn", "fargate")),
-                    "containers": _containers(container),
-                },
-                source="aws-observability/helm-charts, charts/amazon-cloudwatch-observability (6.4.0), without "
-                "dcgm-exporter and neuron-monitor, which run on accelerated instance types only",
-                images_source=_AWS_TABLE,
-                harmless=frozenset({"manager"}),
+                container,
+                "aws-observability/helm-charts, charts/amazon-cloudwatch-observability (6.4.0), without dcgm-exporter "
+                "and neuron-monitor, which run on accelerated instance types only",
+                (_expression(EKS_COMPUTE_TYPE, "NotIn", "fargate"),),
+                harmless=("manager",),
             )
             for name, container in (("cloudwatch-agent", "otc-container"), ("fluent-bit", "fluent-bit"))
         ),
         "prometheus-node-exporter": (
-            AddOnDaemon(
+            _daemon(
                 "prometheus-node-exporter",
-                {
-                    "hostNetwork": True,
-                    "tolerations": [{"operator": "Exists", "effect": "NoSchedule"}],
-                    "nodeSelector": {"kubernetes.io/os": "linux"},
-                    "containers": _containers("node-exporter"),
-                },
-                source="prometheus-community/helm-charts, charts/prometheus-node-exporter",
-                images_source=_AWS_TABLE,
+                "node-exporter",
+                "prometheus-community/helm-charts, charts/prometheus-node-exporter",
+                tolerations={"operator": "Exists", "effect": "NoSchedule"},
             ),
         ),
         "external-dns": (),
@@ -200,42 +178,27 @@ _DAEMONS: Mapping[str, tuple[AddOnDaemon, ...]] = MappingProxyType(
         "metrics-server": (),
     }
 )
-
-TERMINATION_HANDLER = AddOnDaemon(
+_BUILT = "its releases are built for linux/amd64 and linux/arm64"
+# The affinities are those that the components set.
+TERMINATION_HANDLER = _daemon(
     "aws-node-termination-handler",
-    {
-        "hostNetwork": True,
-        "tolerations": [_EVERY_TAINT],
-        "nodeSelector": {"kubernetes.io/os": "linux"},
-        # EKS drains nodes of managed groups, Karpenter drains its own.
-        "affinity": _requiring(
-            *(
-                {"key": key, "operator": "DoesNotExist"}
-                for key in (EKS_NODE_GROUP, KARPENTER_NODE_POOL, EKS_COMPUTE_TYPE)
-            )
-        ),
-        "containers": _containers("aws-node-termination-handler"),
-    },
-    source=f"aws/aws-node-termination-handler, config/helm (chart {NODE_TERMINATION_HANDLER_CHART})",
-    images_source="aws/aws-node-termination-handler: its releases are built for linux/amd64 and linux/arm64",
+    "aws-node-termination-handler",
+    f"aws/aws-node-termination-handler, config/helm (chart {NODE_TERMINATION_HANDLER_CHART})",
+    # EKS drains nodes of managed groups, Karpenter drains its own.
+    [_expression(each, "DoesNotExist") for each in (EKS_NODE_GROUP, KARPENTER_NODE_POOL, EKS_COMPUTE_TYPE)],
+    images=f"aws/aws-node-termination-handler: {_BUILT}",
     key="nodeTerminationHandler",
 )
-"""With the affinity that its component sets; so has the next one."""
-DEVICE_PLUGIN = AddOnDaemon(
+DEVICE_PLUGIN = _daemon(
     "nvidia-device-plugin",
-    {
-        "tolerations": [_EVERY_TAINT],
-        # Node groups give the first label to their nodes with NVIDIA GPUs, Karpenter the second. Nodes of EKS Auto Mode
-        # have neither, and a plugin of their own.
-        "affinity": _requiring(
-            {"key": EKS_ACCELERATOR, "operator": "Exists"},
-            alternatives=[_expression(KARPENTER_GPU_MANUFACTURER, "In", "nvidia")],
-        ),
-        "containers": _containers("nvidia-device-plugin-ctr"),
-    },
-    source="NVIDIA/k8s-device-plugin, deployments/helm/nvidia-device-plugin "
+    "nvidia-device-plugin-ctr",
+    "NVIDIA/k8s-device-plugin, deployments/helm/nvidia-device-plugin "
     f"(chart {DEVICE_PLUGIN_CHARTS['nvidia-device-plugin'][1]})",
-    images_source="NVIDIA/k8s-device-plugin: its releases are built for linux/amd64 and linux/arm64",
+    # Node groups give the first label to their nodes with NVIDIA GPUs, Karpenter the second. Nodes of EKS Auto Mode
+    # have neither, and a plugin of their own.
+    [_expression(EKS_ACCELERATOR, "Exists")],
+    [_expression(KARPENTER_GPU_MANUFACTURER, "In", "nvidia")],
+    images=f"NVIDIA/k8s-device-plugin: {_BUILT}",
     key="gpuDevicePlugin",
 )
 
@@ -254,18 +217,12 @@ def list_efa_types() -> list[str]:
 def get_efa_plugin() -> AddOnDaemon:
     """Return the EFA device plugin, on nodes of all instance types that have EFA, with such interfaces or without."""
     name = "aws-efa-k8s-device-plugin"
-    return AddOnDaemon(
+    return _daemon(
         name,
-        {
-            "hostNetwork": True,
-            "tolerations": [_EVERY_TAINT],
-            "affinity": _requiring(
-                _expression(INSTANCE_TYPE, "In", *list_efa_types()), _expression(EKS_COMPUTE_TYPE, "NotIn", "auto")
-            ),
-            "containers": _containers(name),
-        },
-        source=f"aws/eks-charts, stable/{name} (chart {DEVICE_PLUGIN_CHARTS[name][1]})",
-        images_source="aws/eks-charts: the chart's own list of instance types has both architectures",
+        name,
+        f"aws/eks-charts, stable/{name} (chart {DEVICE_PLUGIN_CHARTS[name][1]})",
+        [_expression(INSTANCE_TYPE, "In", *list_efa_types()), _expression(EKS_COMPUTE_TYPE, "NotIn", "auto")],
+        images="aws/eks-charts: the chart's own list of instance types has both architectures",
         key="efaDevicePlugin",
     )
 

@@ -247,31 +247,13 @@ def choose_ami_type(
     # Prefer an image made for the accelerator to one that also has its drivers.
     found.sort(key=lambda row: row.accelerator is not accelerator)
     if not found:
-        wanted = f"{family} for {architecture}{_with(accelerator, fips=fips)}"
-        raise UnknownFactError("image", wanted, hint=_no_image(architecture, accelerator, fips=fips))
+        of = [
+            *([f"{accelerator} accelerators"] if accelerator is not Accelerator.NONE else []),
+            *(["FIPS"] if fips else []),
+        ]
+        wanted = " with ".join([f"{family} for {architecture}", *([" and ".join(of)] if of else [])])
+        raise UnknownFactError("image", wanted, hint="AWS publishes none: choose another amiFamily, or give ami.id.")
     return found[0]
-
-
-def _with(accelerator: Accelerator, *, fips: bool) -> str:
-    parts = [] if accelerator is Accelerator.NONE else [f"{accelerator} accelerators"]
-    parts += ["FIPS"] if fips else []
-    return f" with {' and '.join(parts)}" if parts else ""
-
-
-def _no_image(architecture: Architecture, accelerator: Accelerator, *, fips: bool) -> str:
-    """Name the families that do have such an image, or say that only a custom one helps."""
-    families = sorted(
-        {
-            row.family
-            for row in list_ami_types().values()
-            if row.family is not AmiFamily.WINDOWS
-            and (row.architecture, row.fips) == (architecture, fips)
-            and row.serves(accelerator)
-        }
-    )
-    if families:
-        return f"AWS publishes none; {' and '.join(families)} {'has' if len(families) == 1 else 'have'} one."
-    return "AWS publishes none in any family; build an image of your own and use CUSTOM."
 
 
 def explain_boot_failure(family: AmiFamily, instance: InstanceType) -> str | None:

@@ -47,8 +47,6 @@ _TAG = r"[^\W_]|[ _.:/=+\-@]"
 _TAG_FORM = "takes letters, digits, spaces and _.:/=+-@"
 _NAME = r"[0-9A-Za-z][A-Za-z0-9_-]*"
 _NAME_FORM = "begins with a letter or digit and takes letters, digits, '-' and '_'"
-_LAUNCH_TEMPLATE_FORM = "takes letters, digits and ().-/_"
-_SCALING_GROUP_FORM = "takes printable ASCII without spaces and colons"
 
 
 _DNS_FORM = "has lowercase letters, digits and -, and begins and ends with a letter or digit"
@@ -58,16 +56,13 @@ class NameKind(Enum):
     """Every kind of name with its rule.
 
     Sources: EKS API, ClusterName, TagKey, TagValue, labelKey, labelValue, taintKey; EKS user guide, "Create a managed
-    node group"; Auto Scaling API, CreateAutoScalingGroup; EC2 API, LaunchTemplateName, of whose 128 characters the
-    Pulumi provider takes 125 (terraform-provider-aws, ``internal/verify/validate.go``, ``ValidLaunchTemplateName``);
-    IAM API; Kubernetes, "Labels and Selectors" and "Taints and Tolerations". For the key of a managed group's taint the
-    user guide allows 253 characters with a prefix, the API's model 63: a key that passes here passes both.
+    node group"; IAM API; Kubernetes, "Labels and Selectors" and "Taints and Tolerations". For the key of a managed
+    group's taint the user guide allows 253 characters with a prefix, the API's model 63: a key that passes here passes
+    both.
     """
 
     CLUSTER = NameRule("cluster name", 100, _NAME, _NAME_FORM)
     NODE_GROUP = NameRule("node group name", 63, _NAME, _NAME_FORM)
-    AUTO_SCALING_GROUP = NameRule("Auto Scaling group name", 255, r"[!-9;-~]+", _SCALING_GROUP_FORM)
-    LAUNCH_TEMPLATE = NameRule("launch template name", 125, r"[a-zA-Z0-9().\-/_]+", _LAUNCH_TEMPLATE_FORM, shortest=3)
     TAG_KEY = NameRule("tag key", 128, rf"(?:{_TAG})+", _TAG_FORM, reserved=("aws:",))
     TAG_VALUE = NameRule("tag value", 256, rf"(?:{_TAG})*", _TAG_FORM, shortest=0, reserved=("aws:",))
     LABEL_KEY = NameRule("label key", 317, _KEY, _KEY_FORM)

@@ -129,6 +129,21 @@ class Distribution:
     percentage: int
     strategy: str
 
+    @property
+    def capacity_types(self) -> tuple[CapacityType, ...]:
+        """How the nodes are bought: in one way or in both."""
+        parts = ((CapacityType.ON_DEMAND, self.base or self.percentage), (CapacityType.SPOT, 100 - self.percentage))
+        return tuple(kind for kind, part in parts if part)
+
+    def split(self, nodes: int) -> dict[CapacityType, int]:
+        """Return how many of a number of nodes EC2 Auto Scaling buys on-demand, and how many as spot.
+
+        Fractions of the share count as on-demand. Source: EC2 Auto Scaling user guide, "Auto Scaling groups with
+        multiple instance types and purchase options".
+        """
+        on_demand = min(nodes, self.base) + ceil(max(0, nodes - self.base) * self.percentage / 100)
+        return {CapacityType.ON_DEMAND: on_demand, CapacityType.SPOT: nodes - on_demand}
+
 
 SPOT_ALONE = Distribution(0, 0, "price-capacity-optimized")
 
@@ -180,21 +195,15 @@ class NodeGroupPlan:
     distribution: Distribution = SPOT_ALONE
 
     def split(self, nodes: int) -> dict[CapacityType, int]:
-        """Return how many of a number of nodes EC2 Auto Scaling buys on-demand, and how many as spot.
-
-        Fractions of the share count as on-demand. Source: EC2 Auto Scaling user guide, "Auto Scaling groups with
-        multiple instance types and purchase options".
-        """
-        base, share = self.distribution.base, self.distribution.percentage
-        on_demand = nodes
+        """Return how many of a number of nodes are bought on-demand, and how many as spot."""
         if self.capacity_type is CapacityType.SPOT:
-            on_demand = min(nodes, base) + ceil(max(0, nodes - base) * share / 100)
-        return {CapacityType.ON_DEMAND: on_demand, CapacityType.SPOT: nodes - on_demand}
+            return self.distribution.split(nodes)
+        return {CapacityType.ON_DEMAND: nodes, CapacityType.SPOT: 0}
 
     @property
     def mixed(self) -> bool:
         """Whether the group buys nodes in both ways."""
-        return bool(self.distribution.base or self.distribution.percentage)
+        return len(self.distribution.capacity_types) > 1
 
     @property
     def bought(self) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from multiarch.observed.resources.nodes import AUTO_SCALING_GROUP, AUTO_SCALING_TAG, MANAGED_GROUP
+from multiarch.observed.resources.nodes import AUTO_SCALING_GROUP, AUTO_SCALING_TAG, MANAGED_GROUP, get_size_path
 from multiarch.observed.resources.paths import split_path
 from multiarch.observed.resources.properties import require_items, require_text, require_value
 from multiarch.observed.resources.user_data import UnreadableUserDataError
@@ -22,7 +22,7 @@ def _scales_from_zero(resource: DeclaredResource, everything: Sequence[DeclaredR
     not its business.
     """
     tags = _tags(resource, everything)
-    least = require_text(resource.properties, "scalingConfig.minSize" if resource.type == MANAGED_GROUP else "minSize")
+    least = require_text(resource.properties, get_size_path(resource.type, "minSize"))
     if not any(key.startswith(_PREFIX) for key in tags) or least not in ("0", "0.0"):
         return
     wanted: dict[str, str] = {}
@@ -62,7 +62,7 @@ def _tags(resource: DeclaredResource, everything: Sequence[DeclaredResource]) ->
 
 def _ignores_size(resource: DeclaredResource, _: Sequence[DeclaredResource]) -> Iterator[str]:
     managed = resource.type == MANAGED_GROUP
-    path = "scalingConfig.desiredSize" if managed else "desiredCapacity"
+    path = get_size_path(resource.type, "desiredSize")
     holder = require_value(resource.properties, "scalingConfig") if managed else resource.properties
     if require_text(holder, "minSize") == require_text(holder, "maxSize"):
         return

@@ -16,8 +16,8 @@ from multiarch.serialization import INLINED, OMITTED
 class Controller:
     """An object that replaces pods. ``workload`` is the object at the end of its chain of owners.
 
-    ``selector`` is in kubectl's notation. ``changing`` says why a new pod would differ from the one that it replaces;
-    empty if it would not.
+    ``selector`` has its pods' labels in kubectl's notation; pods of others may have them too. ``changing`` says why a
+    new pod would differ from the one that it replaces; empty if it would not.
     """
 
     uid: str

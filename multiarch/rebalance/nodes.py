@@ -48,11 +48,11 @@ def explain_left_to_karpenter(node: Mapping[str, Any], pods: Iterable[Mapping[st
     """
     labels = _labels(node)
     pool = _pool(labels, plan)
-    if pool is None or pool.consolidation_policy != "WhenEmptyOrUnderutilized" or pool.consolidate_after == _NEVER:
+    if pool is None or pool.consolidation_policy == "WhenEmpty" or pool.consolidate_after == _NEVER:
         return ""
     if any(each.get(DO_NOT_DISRUPT) == "true" for each in pods):
         return ""
-    spot_to_spot = plan.karpenter is not None and plan.karpenter.spot_to_spot
+    spot_to_spot = plan.karpenter is not None and plan.karpenter.settings.spot_to_spot_consolidation
     if labels.get(KARPENTER_CAPACITY_TYPE) == CapacityType.SPOT and not spot_to_spot:
         return ""
     return f"{pool.owner} consolidates NodePool {pool.name}: it moves these pods itself where that is cheaper"

@@ -14,8 +14,7 @@ from multiarch.kubernetes.resources import Kind
 from multiarch.kubernetes.source import LoadedObject, add_object_source
 from multiarch.manifests.disruption_budgets import DisruptionBudget, read_disruption_budgets
 from multiarch.manifests.owners import get_owner, get_workload_key
-from multiarch.manifests.selectors import Expression, Operator, read_label_selector
-from multiarch.manifests.values import ManifestError, ObjectReference, Value
+from multiarch.manifests.values import ManifestError
 from multiarch.observed.cluster import Running, read_object_pods
 from multiarch.observed.objects import read_running
 from multiarch.rebalance.model import Controller, Leftover
@@ -158,39 +157,16 @@ def _controllers(found: Sequence[LoadedObject]) -> Iterator[Controller]:
     active = Counter(owner for each in revisions if (owner := get_owner(each.value)) is not None)
     for each in found:
         kind, owner = str(each.value["kind"]), get_owner(each.value)
-        try:
-            selector = _selector(kind, _value(each)["spec"]["selector"])
-        except ManifestError as error:
-            raise add_object_source(error, [each]) from error
+        selector = (each.value.get("spec") or {}).get("selector") or {}
+        labels = selector if kind == Kind.REPLICATION_CONTROLLER else selector.get("matchLabels") or {}
         yield Controller(
             uid=str(each.value["metadata"]["uid"]),
             kind=Kind(kind),
             name=str(each.value["metadata"]["name"]),
             workload=owner or get_workload_key(each.value),
-            selector=selector,
+            selector=",".join(f"{key}={value}" for key, value in sorted(labels.items())),
             changing=_changing(each.value, rolling=owner is not None and active[owner] > 1),
         )
-
-
-def _selector(kind: str, written: Value) -> str:
-    """Return a selector in the notation of the API's query, which is kubectl's."""
-    if kind == Kind.REPLICATION_CONTROLLER:
-        return ",".join(f"{key}={text}" for key, text in written.pairs())
-    selector = read_label_selector(written)
-    return ",".join(map(_expression, () if selector is None else selector.expressions))
-
-
-def _expression(each: Expression) -> str:
-    values = ",".join(each.values)
-    match each.operator:
-        case Operator.EXISTS:
-            return each.key
-        case Operator.DOES_NOT_EXIST:
-            return f"!{each.key}"
-        case Operator.NOT_IN:
-            return f"{each.key} notin ({values})"
-        case _:
-            return f"{each.key} in ({values})"
 
 
 def _changing(value: Mapping[str, Any], *, rolling: bool) -> str:
@@ -203,9 +179,3 @@ def _changing(value: Mapping[str, Any], *, rolling: bool) -> str:
     if value["kind"] == Kind.STATEFUL_SET and status.get("currentRevision") != status.get("updateRevision"):
         return "its StatefulSet has an update that is not complete, and a new pod may be of another revision"
     return ""
-
-
-def _value(found: LoadedObject) -> Value:
-    metadata = found.value["metadata"]
-    name = f"{metadata.get('namespace', '')}/{metadata['name']}"
-    return Value(found.value, ObjectReference(1, str(found.value["kind"]), name))

@@ -18,17 +18,12 @@ from multiarch.registry.reference import Reference, check_digest, is_tag
 class BlobCheck:
     """Checks a blob while it is read: its size at once, its digest at the end."""
 
-    def __init__(self, operation: ReadOperation, descriptor: Descriptor, limit: int = 0) -> None:
-        """``limit`` is the maximum size where the descriptor has none.
-
-        Raise RegistryError (MALFORMED) if the descriptor itself is invalid.
-        """
+    def __init__(self, operation: ReadOperation, descriptor: Descriptor) -> None:
+        """Raise RegistryError (MALFORMED) if the descriptor itself is invalid."""
         if (fault := check_digest(descriptor.digest)) is not None:
             raise operation.error(RegistryReason.MALFORMED, f"{descriptor.digest!r}: {fault}")
         self._operation = operation
         self._expected = descriptor
-        self._exact = descriptor.size >= 0
-        self._limit = descriptor.size if self._exact else limit
         self._size = 0
         self._algorithm = descriptor.digest.partition(":")[0]
         self._hash = hashlib.new(self._algorithm)
@@ -37,14 +32,14 @@ class BlobCheck:
         """Add a chunk; raise TOO_LARGE as soon as there are too many bytes."""
         self._size += len(chunk)
         self._hash.update(chunk)
-        if self._size > self._limit:
-            detail = f"the response is longer than the blob's {self._limit} bytes"
+        if self._size > self._expected.size:
+            detail = f"the response is longer than the blob's {self._expected.size} bytes"
             raise self._operation.error(RegistryReason.TOO_LARGE, detail)
 
     def finish(self) -> None:
         """Raise TRUNCATED or WRONG_DIGEST if this was not the blob."""
-        if self._exact and self._size < self._limit:
-            detail = f"received {self._size} of the blob's {self._limit} bytes"
+        if self._size < self._expected.size:
+            detail = f"received {self._size} of the blob's {self._expected.size} bytes"
             raise self._operation.error(RegistryReason.TRUNCATED, detail)
         found = f"{self._algorithm}:{self._hash.hexdigest()}"
         if found != self._expected.digest:

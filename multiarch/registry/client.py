@@ -120,7 +120,7 @@ class RegistryClient:
         endpoints = self._endpoints_of(operation, reference)
 
         async def fetch(operation: ReadOperation, endpoint: Endpoint) -> bytes:
-            check = BlobCheck(operation, descriptor, limit)
+            check = BlobCheck(operation, descriptor)
             opening = self._open(operation, endpoint, reference, "GET", f"blobs/{descriptor.digest}")
             async with opening as response:
                 body = bytearray()

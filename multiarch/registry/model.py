@@ -53,7 +53,7 @@ def make_malformed_error(reference: Reference, detail: str) -> RegistryError:
 
 @dataclass(frozen=True, slots=True)
 class Descriptor:
-    """Refers to content: media type, digest, size in bytes; the size is negative where it is not known.
+    """Refers to content: media type, digest, size in bytes.
 
     Source: https://github.com/opencontainers/image-spec/blob/main/descriptor.md
     """

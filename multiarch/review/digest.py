@@ -15,7 +15,7 @@ from multiarch.review import cost, drift, failed_previews, installations, noise,
 from multiarch.review.acknowledged import AcknowledgedRule, list_acknowledged
 from multiarch.review.cost import CostDifference
 from multiarch.review.model import Finder, Operation, StackChange, Step
-from multiarch.review.nodes import autoscalers, disruption_budgets, node_rolls, placement, versions_support, workloads
+from multiarch.review.nodes import autoscalers, node_rolls, placement, versions_support, workloads
 from multiarch.review.noise import NoiseFilter
 from multiarch.review.permissions import cluster, network, policies, settings
 from multiarch.review.planned import replace_planned_urns, with_planned_steps
@@ -41,7 +41,6 @@ _FINDERS: tuple[tuple[Topic, Finder], ...] = (
     (Topic.ROLLS, node_rolls.find_node_rolls),
     (Topic.PODS, placement.find_placement_changes),
     (Topic.PODS, autoscalers.find_autoscaler_changes),
-    (Topic.PODS, disruption_budgets.find_weaker_budgets),
     (Topic.VERSIONS, versions_support.find_version_changes),
     (Topic.DRIFT, drift.find_drift),
 )
@@ -159,9 +158,10 @@ def _costs(change: StackChange) -> tuple[CostDifference, list[DigestEntry]]:
         found = cost.compare_costs(change)
     except _UNEXPECTED as error:
         reason = "a value in the preview is not of the type that its provider declares"
-        unknown = CostDifference((), UnknownPrice(reason), (), (reason,), "")
+        unknown = CostDifference((), UnknownPrice(reason), (reason,), "")
         return unknown, [_unreadable(Topic.COSTS, error)]
-    return found, [DigestEntry(Topic.COSTS, _clean(each)) for each in cost.find_increases(found, change.cost_threshold)]
+    increase = cost.find_increase(found, change.preview.stack, change.cost_threshold)
+    return found, [DigestEntry(Topic.COSTS, _clean(each)) for each in increase]
 
 
 def _unreadable(topic: Topic, error: Exception) -> DigestEntry:

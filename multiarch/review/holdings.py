@@ -19,11 +19,6 @@ _data = partial(Holding, is_data=True)
 _pods = partial(Holding, is_data=False)
 _DATABASE = _data("database", "its data")
 _CACHE = _data("cache", "what it stores")
-_STREAM = _data("stream", "the records that are not read yet")
-_FILES = _data("file system", "its files")
-_SNAPSHOT = _data("snapshot", "its data")
-_GLOBAL = _data("global database", "replication between its regions")
-_KEY = _data("KMS key", "everything that is encrypted with it")
 _CONNECTIONS = "the VPC's connections to the internet"
 _RECORD = _pods("DNS record", "the connections of clients that look the name up")
 _PROVIDER = _pods("identity provider", "the access of all who assume a role by it")
@@ -34,19 +29,12 @@ _AWS = {
     "eks/fargateProfile:FargateProfile": _pods("Fargate profile", "its pods"),
     "ec2/instance:Instance": _data("EC2 instance", "its instance store, and volumes that are deleted on termination"),
     "ebs/volume:Volume": _data("EBS volume", "its data"),
-    "ebs/snapshot:Snapshot": _data("EBS snapshot", "its data"),
-    "efs/fileSystem:FileSystem": _FILES,
-    "fsx/lustreFileSystem:LustreFileSystem": _FILES,
-    "fsx/ontapFileSystem:OntapFileSystem": _FILES,
-    "fsx/openZfsFileSystem:OpenZfsFileSystem": _FILES,
-    "fsx/windowsFileSystem:WindowsFileSystem": _FILES,
+    "efs/fileSystem:FileSystem": _data("file system", "its files"),
     "s3/bucket:Bucket": _data("S3 bucket", "its objects"),
     "s3/bucketV2:BucketV2": _data("S3 bucket", "its objects"),
     "ecr/repository:Repository": _data("ECR repository", "its images"),
-    **{
-        f"kms/{name[0].lower()}{name[1:]}:{name}": _KEY
-        for name in ("Key", "ReplicaKey", "ExternalKey", "ReplicaExternalKey")
-    },
+    "kms/key:Key": _data("KMS key", "everything that is encrypted with it"),
+    "kms/replicaKey:ReplicaKey": _data("KMS key", "everything that is encrypted with it"),
     "secretsmanager/secret:Secret": _data("secret", "its value"),
     "secretsmanager/secretVersion:SecretVersion": _data("secret", "its value"),
     "ssm/parameter:Parameter": _data("SSM parameter", "its value"),
@@ -55,44 +43,19 @@ _AWS = {
     "iam/accessKey:AccessKey": _pods("access key", "the access of all who use it"),
     "sqs/queue:Queue": _data("SQS queue", "the messages that are not read yet"),
     "sns/topic:Topic": _data("SNS topic", "its subscriptions"),
-    "kinesis/stream:Stream": _STREAM,
+    "kinesis/stream:Stream": _data("stream", "the records that are not read yet"),
     "msk/cluster:Cluster": _data("Kafka cluster", "its topics"),
-    "mq/broker:Broker": _data("message broker", "its messages"),
     "cloudwatch/logGroup:LogGroup": _data("log group", "its logs"),
     "rds/instance:Instance": _DATABASE,
     "rds/cluster:Cluster": _DATABASE,
     "rds/clusterInstance:ClusterInstance": _pods("database instance", "its connections"),
-    "rds/snapshot:Snapshot": _SNAPSHOT,
-    "rds/snapshotCopy:SnapshotCopy": _SNAPSHOT,
-    "rds/clusterSnapshot:ClusterSnapshot": _SNAPSHOT,
-    "rds/clusterSnapshotCopy:ClusterSnapshotCopy": _SNAPSHOT,
-    "docdb/clusterSnapshot:ClusterSnapshot": _SNAPSHOT,
-    "neptune/clusterSnapshot:ClusterSnapshot": _SNAPSHOT,
-    "redshift/clusterSnapshot:ClusterSnapshot": _SNAPSHOT,
-    "ebs/snapshotCopy:SnapshotCopy": _SNAPSHOT,
-    "rds/globalCluster:GlobalCluster": _GLOBAL,
-    "docdb/globalCluster:GlobalCluster": _GLOBAL,
-    "neptune/globalCluster:GlobalCluster": _GLOBAL,
-    "dynamodb/globalTable:GlobalTable": _GLOBAL,
     "docdb/cluster:Cluster": _DATABASE,
-    "docdb/elasticCluster:ElasticCluster": _DATABASE,
-    "redshiftserverless/namespace:Namespace": _DATABASE,
-    "keyspaces/table:Table": _DATABASE,
-    "timestreamwrite/table:Table": _DATABASE,
-    "neptune/cluster:Cluster": _DATABASE,
     "redshift/cluster:Cluster": _DATABASE,
     "dynamodb/table:Table": _data("DynamoDB table", "its items"),
     "elasticache/cluster:Cluster": _CACHE,
     "elasticache/replicationGroup:ReplicationGroup": _CACHE,
-    "elasticache/serverlessCache:ServerlessCache": _CACHE,
-    "elasticache/globalReplicationGroup:GlobalReplicationGroup": _GLOBAL,
-    "memorydb/cluster:Cluster": _CACHE,
-    "memorydb/snapshot:Snapshot": _SNAPSHOT,
     "opensearch/domain:Domain": _data("OpenSearch domain", "its indexes"),
-    "opensearch/serverlessCollection:ServerlessCollection": _data("OpenSearch collection", "its indexes"),
-    "msk/serverlessCluster:ServerlessCluster": _data("Kafka cluster", "its topics"),
     "backup/vault:Vault": _data("backup vault", "its backups"),
-    "cognito/userPool:UserPool": _data("Cognito user pool", "its users"),
     "route53/zone:Zone": _data("DNS zone", "its records and name servers"),
     "route53/record:Record": _RECORD,
     "ec2/vpc:Vpc": _data("VPC", "everything in it"),
@@ -150,7 +113,7 @@ _JUDGED = (
     *("aws:sqs/queuePolicy:", "aws:sns/topicPolicy:", "aws:sns/topicSubscription:", "aws:secretsmanager/secretPolicy:"),
     *("aws:ecr/repositoryPolicy:", "aws:ecr/lifecyclePolicy:", "aws:lb/listener", "aws:lb/targetGroup"),
     *("aws:alb/listener", "aws:alb/targetGroup", "aws:rds/subnetGroup:", "aws:rds/parameterGroup:"),
-    *("kubernetes:admissionregistration.k8s.io/", "kubernetes:policy/", "kubernetes:rbac.authorization.k8s.io/"),
+    *("kubernetes:admissionregistration.k8s.io/", "kubernetes:rbac.authorization.k8s.io/"),
     *("kubernetes:storage.k8s.io/v1:StorageClass", "kubernetes:karpenter.k8s.aws/", "kubernetes:karpenter.sh/"),
     *(f"kubernetes:core/v1:{kind}" for kind in ("ConfigMap", "ServiceAccount", "LimitRange", "ResourceQuota")),
     *("kubernetes:autoscaling/", "kubernetes:scheduling.k8s.io/", "kubernetes:monitoring.coreos.com/"),

@@ -20,13 +20,12 @@ from multiarch.stack.load import merge_values
 
 _CRON_JOB = "kubernetes:batch/v1:CronJob"
 _TEMPLATE = "spec.jobTemplate.spec.template.spec.containers"
-_NARROWS, _WIDENS = "configuration.registries", "excludedNamespaces"
 _HIGH = (
     "configuration.mode",
     "configuration.architectures",
     "configuration.taints",
-    _NARROWS,
-    _WIDENS,
+    "configuration.registries",
+    "excludedNamespaces",
     "image",
     "networkPolicy",
     "serviceAccountAnnotations",
@@ -82,14 +81,12 @@ def _read_webhook(state: State | None) -> Properties:
     return merge_values(defaults, {"configuration": {"mode": AdmissionMode.OBSERVE}, **values}) if values else defaults
 
 
-def _rate_webhook(path: str, old: object, new: object) -> Risk:
+def _rate_webhook(path: str, _: object, new: object) -> Risk:
     if is_below(path, _LOW):
         return Risk.LOW
     if not is_below(path, _HIGH) or new == AdmissionMode.OBSERVE:
         return Risk.MEDIUM
-    fewer = isinstance(old, list) and isinstance(new, list) and all(each in old for each in new)
-    more = isinstance(old, list) and isinstance(new, list) and all(each in new for each in old)
-    return Risk.MEDIUM if (fewer and is_below(path, [_NARROWS])) or (more and path == _WIDENS) else Risk.HIGH
+    return Risk.HIGH
 
 
 def _read_rebalance(state: State | None) -> Properties:

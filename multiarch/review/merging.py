@@ -24,5 +24,5 @@ def merge_findings(findings: Iterable[Finding]) -> Iterator[Finding]:
         names = (
             f"{_SEVERAL}{first.subject.removeprefix(_ONE).removeprefix(_SEVERAL)}, {each.subject.removeprefix(_ONE)}"
         )
-        found[key] = replace(first, subject=names, urns=(*first.urns, *each.urns))
+        found[key] = replace(first, subject=names, urns=tuple(dict.fromkeys((*first.urns, *each.urns))))
     yield from found.values()

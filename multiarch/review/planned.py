@@ -12,6 +12,7 @@ from dataclasses import replace
 from itertools import chain
 
 from multiarch.autoscaling.karpenter import build_auto_mode_class, build_node_class, build_node_pool
+from multiarch.autoscaling.model import build_scale_down_arguments
 from multiarch.facts.admission import INSTALLATION_NAME as WEBHOOK
 from multiarch.facts.autoscalers import IMAGES, find_copied_image
 from multiarch.facts.rebalance import LEASE as REBALANCE
@@ -303,17 +304,11 @@ def _list_releases(plan: Plan) -> Iterator[_Row]:
     copied = {name: find_copied_image(name, plan.image_registries) for name in IMAGES}
     images = {name: {"image": {"repository": found}} if found else {} for name, found in copied.items()}
     autoscaler, karpenter = plan.autoscaling.cluster_autoscaler, plan.autoscaling.karpenter
-    if autoscaler and not autoscaler.installed:
-        down = autoscaler.scale_down
-        arguments = {
-            "scale-down-unneeded-time": f"{down.unneeded_minutes}m",
-            "scale-down-delay-after-add": f"{down.delay_after_add_minutes}m",
-            "scale-down-utilization-threshold": f"{down.utilization_percent / 100:.2f}",
-        }
-        values: Properties = {"extraArgs": arguments, **images["cluster-autoscaler"]}
+    if autoscaler and not autoscaler.settings.installed:
+        values: Properties = {"extraArgs": build_scale_down_arguments(autoscaler), **images["cluster-autoscaler"]}
         releases["cluster-autoscaler"] = {"version": autoscaler.chart_version, "values": values}
-    if karpenter and not karpenter.installed:
-        settings = {"featureGates": {"spotToSpotConsolidation": karpenter.spot_to_spot}}
+    if karpenter and not karpenter.settings.installed:
+        settings = {"featureGates": {"spotToSpotConsolidation": karpenter.settings.spot_to_spot_consolidation}}
         values = {"settings": settings, "controller": images["karpenter"]}
         releases["karpenter"] = {"version": karpenter.chart_version, "values": values}
         releases["karpenter-crd"] = {"version": karpenter.chart_version}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 
 from multiarch.review.holdings import Holding, get_holding, is_judged, is_resource
@@ -18,6 +19,10 @@ DELETE_RUNNING = REVIEW_RULES["delete-running"]
 FORGET = REVIEW_RULES["forget-resource"]
 NOT_JUDGED = REVIEW_RULES["not-judged"]
 _SECRET = "kubernetes:core/v1:Secret"  # noqa: S105  (a type: the provider replaces one whose values change)
+_SAFEGUARDS = (
+    *("deletionProtection", "enableDeletionProtection", "deletionWindowInDays", "recoveryWindowInDays"),
+    *("forceDestroy", "forceDelete", "skipFinalSnapshot"),
+)
 _CHANGES = {
     Operation.CREATE: "created",
     Operation.UPDATE: "updated",
@@ -28,7 +33,6 @@ _CHANGES = {
 
 def find_replacements(change: StackChange) -> Iterator[Finding]:
     """Yield findings in the order of the preview's steps."""
-    created = [step for step in change.preview.steps if step.operation is Operation.CREATE]
     for step in change.preview.steps:
         held = get_holding(step.type)
         if step.operation is Operation.FORGET:
@@ -36,7 +40,9 @@ def find_replacements(change: StackChange) -> Iterator[Finding]:
         elif held is not None and step.operation is Operation.REPLACE and step.type != _SECRET:
             yield _replaced(step, held)
         elif held is not None and step.operation is Operation.DELETE:
-            yield _deleted(step, held, [each for each in created if _is_alike(each, step)])
+            rule = DELETE_STATEFUL if held.is_data else DELETE_RUNNING
+            text = f"It is deleted. Lost with it: {held.lost}."
+            yield Finding(rule, _subject(step, held), text, tuple(_safeguards(step.old, retained=False)), (step.urn,))
         elif step.operation in _CHANGES and not is_judged(step.type) and not is_of_no_concern(step):
             yield from _not_judged(step)
 
@@ -57,19 +63,6 @@ def _replaced(step: Step, held: Holding) -> Finding:
     return Finding(rule, _subject(step, held), text, tuple(details), (step.urn,), risk)
 
 
-def _deleted(step: Step, held: Holding, created: list[Step]) -> Finding:
-    rule = DELETE_STATEFUL if held.is_data else DELETE_RUNNING
-    details = list(_safeguards(step.old, retained=False))
-    if len(created) == 1:
-        details.append(
-            f"The change also creates {_subject(created[0], held)}. "
-            "If that is the same thing under a new name, an alias keeps it instead."
-        )
-    return Finding(
-        rule, _subject(step, held), f"It is deleted. Lost with it: {held.lost}.", tuple(details), (step.urn,)
-    )
-
-
 def _forgotten(step: Step, held: Holding | None) -> Finding:
     text = "It leaves Pulumi's state and stays in place (retainOnDelete): it goes on to cost, and nothing updates it."
     risk = None if held is not None else Risk.LOW
@@ -80,16 +73,9 @@ def _not_judged(step: Step) -> Iterator[Finding]:
     if is_resource(step.type, step.old.id if step.old else ""):
         text = f"It is {_CHANGES[step.operation]}. No rule knows what that does to a resource of its type."
         details = limit_lines([format_difference(step, path) for path in step.changed])
-        yield Finding(NOT_JUDGED, _subject(step, None), text, details, (step.urn,))
-
-
-def _is_alike(created: Step, deleted: Step) -> bool:
-    """Return whether one may be the other under a new name: most of their inputs are equal."""
-    if created.type != deleted.type or created.new is None or deleted.old is None:
-        return False
-    new, old = created.new.inputs, deleted.old.inputs
-    equal = sum(1 for key, value in old.items() if new.get(key) == value)
-    return 2 * equal >= len({*new, *old})
+        # It may hold data.
+        risk = Risk.HIGH if step.operation in {Operation.REPLACE, Operation.DELETE} else None
+        yield Finding(NOT_JUDGED, _subject(step, None), text, details, (step.urn,), risk)
 
 
 def _subject(step: Step, held: Holding | None) -> str:
@@ -103,24 +89,11 @@ def _because(step: Step) -> str:
 
 
 def _safeguards(old: State | None, *, retained: bool) -> Iterator[str]:
-    """Yield what stops or softens the deletion of a resource, by its state before the change."""
+    """Yield what stops or softens the deletion of a resource, or makes it worse, by its state before the change."""
     if old is None or retained:
         return
     inputs = old.inputs
     if old.protect:
         yield "It is protected: Pulumi rejects this until `protect` is removed in an update of its own."
-    if inputs.get("deletionProtection") is True or inputs.get("enableDeletionProtection") is True:
-        yield "Its deletion protection is on: AWS does not delete it until that is off."
-    if "forceDestroy" in inputs or "forceDelete" in inputs:
-        forced = inputs.get("forceDestroy") is True or inputs.get("forceDelete") is True
-        yield "It is deleted with its contents (force)." if forced else "AWS does not delete it until it is empty."
-    if "skipFinalSnapshot" in inputs:
-        skipped = inputs["skipFinalSnapshot"] is True
-        yield "No final snapshot is made." if skipped else "A final snapshot is made."
-    for key in ("deletionWindowInDays", "recoveryWindowInDays"):
-        if isinstance(days := inputs.get(key), int | float) and not isinstance(days, bool):
-            yield (
-                f"AWS deletes it after {days:g} days; until then it can be restored."
-                if days
-                else "It is deleted at once."
-            )
+    if settings := [f"{key} {json.dumps(inputs[key])}" for key in _SAFEGUARDS if inputs.get(key) is not None]:
+        yield f"Its settings: {', '.join(settings)}."

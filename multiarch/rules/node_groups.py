@@ -11,8 +11,6 @@ NODE_GROUPS = (
           "Raise maxSize or lower minSize."),
     error("group-name", "a group's name with characters or a length that EKS, or names made from it, reject",
           "Rename the group."),
-    error("derived-name", "a launch template's or Auto Scaling group's name that AWS would reject",
-          "Shorten the group's or the cluster's name."),
     error("duplicate-group",
           "a name of `nodeGroups` that is also in `multiArchitectureGroups`, or is made from another one",
           "Rename one of them."),

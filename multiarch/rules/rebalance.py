@@ -29,8 +29,6 @@ REBALANCE = (
           "Write cron in UTC: 0 8 * * mon-fri."),
     error("rebalance-duration", "a `rebalance.pace` or its `quietHours.duration` that is not a positive duration",
           "Write 30s or 5m for the pace, 10h or 8h30m for quiet hours."),
-    error("rebalance-quiet-hours", "`rebalance.quietHours` that start again before they end, or never start",
-          "Shorten the duration, or let the schedule start less often."),
     error("rebalance-one-architecture", "`rebalance` in a stack without amd64 or without arm64 nodes",
           "Add a group or pool of the other architecture, or turn rebalance off."),
     warning("rebalance-unreachable",

@@ -116,7 +116,7 @@ class NodeSourceReader:
     def _judge_autoscaler(self, region: str) -> tuple[Finding, ...]:
         """Judge the flags of an autoscaler that the cluster had before the stack."""
         plan = self.plan.autoscaling.cluster_autoscaler if self.plan else None
-        if plan is None or not plan.installed:
+        if plan is None or not plan.settings.installed:
             return ()
         with self._open(region) as cluster:
             found = read_running(cluster, cluster.objects([Kind.DEPLOYMENT]), CLUSTER_AUTOSCALER)
@@ -153,7 +153,7 @@ class NodeSourceReader:
             return found
         bare, autoscaling = found, self._client("autoscaling")
         named = self._try("the AMIs", lambda: with_images(ec2, bare)) or bare
-        members = self._try("the Auto Scaling Groups", lambda: with_scaling_groups(autoscaling, ec2, named))
+        members = self._try("the Auto Scaling Groups", lambda: with_scaling_groups(autoscaling, named))
         return members or named
 
     def _check_same_cluster(self, nodes: Iterable[ObservedNode], instances: Iterable[Instance]) -> None:

@@ -87,19 +87,6 @@ def _reversed_rank(pod: Pod) -> int:
     return -_rank(pod)
 
 
-@dataclass(slots=True)
-class _Candidates:
-    """Where pods of a batch can take the place of others.
-
-    ``heap`` has a choice for each node on which the batch's rules do not depend on the pods that have to go: it is
-    valid until the node has other pods, and costs more once budgets allow less. On the other nodes, ``entangled``, a
-    choice is valid for one pod only.
-    """
-
-    heap: list[_Choice]
-    entangled: list[SimNode]
-
-
 class _Preemption:
     def __init__(self, nodes: Nodes, guards: Sequence[Guard]) -> None:
         self._nodes = nodes
@@ -123,31 +110,32 @@ class _Preemption:
     def run(self, able: Sequence[Batch], waiting: Waiting) -> Preempted | None:
         left = {batch: deque(pods) for batch, pods in waiting.items()}
         for batch in able:
-            candidates = _Candidates([], [])
+            heap: list[_Choice] = []
             for node in self._nodes.all:
-                self._consider(batch, node, candidates)
-            while left[batch] and self._place(batch, left[batch][0], candidates):
+                self._consider(batch, node, heap)
+            while left[batch] and self._place(batch, left[batch][0], heap):
                 left[batch].popleft()
         if not self._evicted:
             return None
         still = [pod for pods in left.values() for pod in pods]
         return Preempted([tuple(pods) for pods in self._on], [*still, *self._evicted])
 
-    def _consider(self, batch: Batch, node: SimNode, candidates: _Candidates) -> None:
-        """Add a node to the candidates, unless the pod can't be on it even without all less important ones."""
+    def _consider(self, batch: Batch, node: SimNode, heap: list[_Choice]) -> None:
+        """Add the choice on a node, unless the pod can't be on it even without all less important ones.
+
+        Nodes are omitted where those matter for the rules that the pod's place depends on.
+        """
         sample = batch.sample
         if explain_never(sample.spec, node.shape) or not sample.spec.affinity.allows(node.node.labels):
             return
         less, room = self._less_important(batch, node)
         if not less or not room.covers(sample.requests):
             return
-        if self._nodes.has_rules(batch) and any(self._affects(pod, batch) for pod in less):
-            candidates.entangled.append(node)
-        else:
-            heapq.heappush(candidates.heap, self._by_room(batch, node))
+        if not self._nodes.has_rules(batch) or not any(self._affects(pod, batch) for pod in less):
+            heapq.heappush(heap, self._by_room(batch, node))
 
     def _by_room(self, batch: Batch, node: SimNode) -> _Choice:
-        """Return the choice on a node where only room matters; as many pods as possible stay."""
+        """Return the choice on a node: as many pods as possible stay."""
         less, room = self._less_important(batch, node)
         victims: list[tuple[bool, Pod]] = []
         # Pods of one workload follow each other: what no longer fits of them is known at once.
@@ -207,19 +195,12 @@ class _Preemption:
             return True
         return Counted([pod], list_repelling_terms)(batch.sample)
 
-    def _place(self, batch: Batch, pod: Pod, candidates: _Candidates) -> bool:
+    def _place(self, batch: Batch, pod: Pod, heap: list[_Choice]) -> bool:
         """Place one pod on the node where the least important pods go for it; False where there is none."""
-        choices = [choice for node in candidates.entangled if (choice := self._by_rules(batch, node)) is not None]
-        if (first := self._taken(batch, candidates.heap)) is not None:
-            choices.append(first)
-        if not choices:
+        best = self._taken(batch, heap)
+        if best is None:
             return False
-        best = min(choices)
         node, victims = self._nodes.all[best[1]], [pod for _, pod in best[2]]
-        if best is not first:
-            candidates.entangled.remove(node)
-            if first is not None:
-                heapq.heappush(candidates.heap, first)
         gone = {id(victim) for victim in victims}
         self._on[node.number] = [*(each for each in self._on[node.number] if id(each) not in gone), pod]
         for victim in victims:
@@ -234,7 +215,7 @@ class _Preemption:
         self._evicted += [replace(victim, node_name="", phase="") for victim in victims]
         self._sorted[node.number] = [each for each in self._sorted[node.number] if id(each) not in gone]
         insort_right(self._sorted[node.number], pod, key=_reversed_rank)
-        self._consider(batch, node, candidates)
+        self._consider(batch, node, heap)
         return True
 
     def _taken(self, batch: Batch, heap: list[_Choice]) -> _Choice | None:
@@ -254,26 +235,6 @@ class _Preemption:
         for choice in aside:
             heapq.heappush(heap, choice)
         return found
-
-    def _by_rules(self, batch: Batch, node: SimNode) -> _Choice | None:
-        """Return the choice on a node where the pods that go matter for the rules."""
-        less, room = self._less_important(batch, node)
-        for pod in less:
-            self._uncount(pod, node)
-        victims: list[tuple[bool, Pod]] | None = None
-        if self._nodes.why_not(batch, node.node) is None:
-            victims = []
-            for violates, pod in self._ranked(less):
-                self._count(pod, node)
-                rest = room - pod.requests
-                if rest.covers(batch.sample.requests) and self._nodes.why_not(batch, node.node) is None:
-                    room = rest
-                else:
-                    self._uncount(pod, node)
-                    victims.append((violates, pod))
-        for pod in less if victims is None else [pod for _, pod in victims]:
-            self._count(pod, node)
-        return None if victims is None else (_cost(victims), node.number, victims, self._lowered)
 
     def _count(self, pod: Pod, node: SimNode) -> None:
         if self._nodes.counts(pod):

@@ -44,34 +44,10 @@ _WITHOUT_EFFECT = frozenset(
     ]
 )
 """Files and folders at the top that the Pulumi program never reads."""
-_COMMANDS_ONLY = frozenset(
-    [
-        "audit",
-        "capacity",
-        "cli",
-        "comments.py",
-        "cost",
-        "git.py",
-        "images",
-        "observed",
-        "prices",
-        "program.py",
-        "registry",
-        "report",
-        "review",
-        "simulate",
-        "ssm",
-        "verify",
-        "webhook",
-    ]
-)
-"""What of ``multiarch/`` only commands import, never the Pulumi program."""
 _UNREADABLE = "\0"
 _SCHEMA = PurePosixPath("config", "stack.schema.json")
 _ADDON_SCHEMAS = PurePosixPath(STACKS_FOLDER.as_posix(), SCHEMA_FOLDER)
 """They check what the stack files say, and change nothing of it."""
-_REBALANCE = PurePosixPath("multiarch", "rebalance")
-"""Of this folder, the program reads only the folder ``install``."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,16 +97,11 @@ def list_affected(changes: Sequence[FileChange], stacks: Mapping[str, str]) -> d
 def _is_program(path: str) -> bool:
     """Whether the Pulumi program may read the file. Stack files and ``Pulumi.yaml`` are looked at by themselves."""
     pure = PurePosixPath(path)
-    top, second = pure.parts[0], pure.parts[1] if len(pure.parts) > 1 else ""
-    if top in _WITHOUT_EFFECT or path == PROJECT_FILE or pure == _SCHEMA or find_stack_name(path) is not None:
+    if pure.parts[0] in _WITHOUT_EFFECT or path == PROJECT_FILE or find_stack_name(path) is not None:
         return False
-    if pure.is_relative_to(_ADDON_SCHEMAS):
+    if pure == _SCHEMA or pure.is_relative_to(_ADDON_SCHEMAS) or "__pycache__" in pure.parts:
         return False
-    if (len(pure.parts) == 1 and pure.suffix == ".md") or "__pycache__" in pure.parts:
-        return False
-    if pure.is_relative_to(_REBALANCE):
-        return pure.is_relative_to(_REBALANCE / "install") or pure == _REBALANCE / "__init__.py"
-    return not (top == "multiarch" and second in _COMMANDS_ONLY)
+    return len(pure.parts) > 1 or pure.suffix != ".md"
 
 
 def _own_reason(change: FileChange) -> str:

@@ -100,7 +100,7 @@ def report_aws_auth(
     own: list[tuple[str, KeyPath]] = [
         (group.name, group.path) for group in groups if group.kind is NodeGroupKind.SELF_MANAGED
     ]
-    if autoscaling and autoscaling.karpenter and not autoscaling.karpenter.installed:
+    if autoscaling and autoscaling.karpenter and not autoscaling.karpenter.settings.installed:
         own.append(("Karpenter", ("autoscaling", "use")))
     if own:
         names = ", ".join(name for name, _ in own)

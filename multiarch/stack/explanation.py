@@ -80,7 +80,7 @@ def _rows(plan: Plan) -> Iterator[Row]:
     yield "nodeRepair", _show_setting(next((each.node_repair for each in plan.node_groups), None), "off")
     yield from _iam(plan)
     karpenter = plan.autoscaling.karpenter
-    if plan.node_groups or (karpenter and not karpenter.installed):
+    if plan.node_groups or (karpenter and not karpenter.settings.installed):
         yield "session", f"closed after {plan.session.settings.idle_timeout_minutes} idle minutes"
     else:
         yield "session", "no effect: no node has a role of the stack's that allows sessions"

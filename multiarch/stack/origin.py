@@ -52,6 +52,11 @@ class Origin:
             found = found[part] if inside else None
         return found
 
+    def has_section(self, key: str) -> bool:
+        """Return whether the stack's own file has a section: Pulumi.yaml may have it for all of an organisation."""
+        place = self.place((key,))
+        return place is None or place.file == self.file
+
     def placed(self, path: KeyPath, problem: Problem) -> Problem:
         """Return the problem with the file, line, key and value of ``path``.
 

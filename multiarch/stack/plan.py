@@ -120,7 +120,7 @@ def make_plan(stack: Stack, *, today: date, pinning: bool = False) -> Plan:
     storage_class = existing is None and reach.choose_storage_class(spec, report)
     termination_handler = draining.choose_termination_handler(spec, specs, report)
     plugins = device_plugins.choose_device_plugins(spec, groups, autoscaling, report)
-    webhook = _webhook(spec, taint, groups, autoscaling, report)
+    webhook = _webhook(stack, taint, groups, autoscaling, report)
     rebalance = _rebalance(stack, groups, autoscaling, report)
     made = None
     if network is not None and autoscaling is not None:
@@ -227,29 +227,31 @@ def _plan_session(settings: Session, owner: str) -> SessionPlan:
 
 
 def _webhook(
-    spec: StackSpec,
+    stack: Stack,
     taint: Taint | None,
     groups: tuple[NodeGroupPlan, ...],
     autoscaling: AutoscalingPlan | None,
     report: ProblemReport,
 ) -> AdmissionWebhookPlan | None:
-    if spec.admission_webhook is None:
+    spec, section = stack.spec, stack.spec.admission_webhook
+    if section is None or not (section.enabled or stack.origin.has_section("admissionWebhook")):
         return None
     from multiarch.stack.webhook import plan_webhook  # noqa: PLC0415  (only the stacks that have one load it)
 
-    return plan_webhook(spec, spec.admission_webhook, taint, groups, autoscaling, report)
+    return plan_webhook(spec, section, taint, groups, autoscaling, report)
 
 
 def _rebalance(
     stack: Stack, groups: tuple[NodeGroupPlan, ...], autoscaling: AutoscalingPlan | None, report: ProblemReport
 ) -> RebalancePlan | None:
-    if autoscaling is None or stack.spec.rebalance is None:
+    section = stack.spec.rebalance
+    if autoscaling is None or section is None or not (section.enabled or stack.origin.has_section("rebalance")):
         return None
     from multiarch.stack.rebalance import plan_rebalance  # noqa: PLC0415  (as above)
 
     found = {group.architecture for group in groups}
     found |= {capacity.architecture for pool in autoscaling.pools for capacity in pool.capacities}
-    return plan_rebalance(stack, stack.spec.rebalance, found, report)
+    return plan_rebalance(stack, section, found, report)
 
 
 def _check_stack(

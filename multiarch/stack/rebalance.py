@@ -55,28 +55,18 @@ def plan_rebalance(
 
 
 def _check_times(wanted: Rebalance, report: ProblemReport) -> None:
-    hours = wanted.quiet_hours
-    _sound("rebalance-schedule", ("schedule",), wanted.schedule, quiet_hours.check_schedule, report)
-    _sound("rebalance-duration", ("pace",), wanted.pace, syntax.check_grace_period, report)
-    if hours is None:
-        return
-    place = ("quietHours",)
-    sound = [
-        _sound("rebalance-schedule", (*place, "schedule"), hours.schedule, quiet_hours.check_schedule, report),
-        _sound("rebalance-duration", (*place, "duration"), hours.duration, syntax.check_quiet_duration, report),
+    rows: list[tuple[str, KeyPath, str, Callable[[str], str | None]]] = [
+        ("rebalance-schedule", ("schedule",), wanted.schedule, quiet_hours.check_schedule),
+        ("rebalance-duration", ("pace",), wanted.pace, syntax.check_grace_period),
     ]
-    if not all(sound):
-        return
-    if quiet_hours.is_never_ending(hours.schedule, hours.duration):
-        message = f"{hours.schedule!r} starts again before {hours.duration} is over: nothing would ever be moved."
-        report("rebalance-quiet-hours", (_SECTION, *place, "duration"), message)
-
-
-def _sound(rule: str, path: KeyPath, value: str, fault_in: Callable[[str], str | None], report: ProblemReport) -> bool:
-    fault = fault_in(value)
-    if fault:
-        report(rule, (_SECTION, *path), f"{fault}.")
-    return fault is None
+    if hours := wanted.quiet_hours:
+        rows += [
+            ("rebalance-schedule", ("quietHours", "schedule"), hours.schedule, quiet_hours.check_schedule),
+            ("rebalance-duration", ("quietHours", "duration"), hours.duration, syntax.check_quiet_duration),
+        ]
+    for rule, path, value, fault_of in rows:
+        if fault := fault_of(value):
+            report(rule, (_SECTION, *path), f"{fault}.")
 
 
 def _stack_file(stack: Stack) -> str:

@@ -31,9 +31,9 @@ def list_roles(plan: Plan) -> Iterator[str]:
     autoscaling = plan.autoscaling
     if autoscaling.auto_mode and not autoscaling.auto_mode.node_class.role:
         yield f"auto-mode{OF_NODES}"
-    if autoscaling.karpenter and not autoscaling.karpenter.installed:
+    if autoscaling.karpenter and not autoscaling.karpenter.settings.installed:
         yield from (f"karpenter{OF_NODES}", "karpenter")
-    if autoscaling.cluster_autoscaler and not autoscaling.cluster_autoscaler.installed:
+    if autoscaling.cluster_autoscaler and not autoscaling.cluster_autoscaler.settings.installed:
         yield "cluster-autoscaler"
     yield from (addon.name for addon in plan.addons if addon.service_account)
     yield from (each.name for each in plan.pod_roles)

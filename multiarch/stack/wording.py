@@ -194,7 +194,7 @@ def _scalar_hint(written: Any, kind: str) -> str:  # noqa: ANN401
         case "list_type", str():
             return f"Write it as a list: [{written}]."
         case "string_type", dict():
-            return 'Write it in quotes, as in "dedicated=batch:NoSchedule".'
+            return 'Write a string in quotes; a taint is KEY=VALUE:EFFECT, as in "dedicated=batch:NoSchedule".'
     return ""
 
 

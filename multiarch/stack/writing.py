@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from multiarch.errors import KeyPath, MultiarchError
+from multiarch.errors import KeyPath
 from multiarch.stack.engine_config import NAMESPACE
 from multiarch.stack.yaml_source import parse_yaml_file
 from multiarch.yaml_text.additions import APPEND, Addition
@@ -18,14 +18,12 @@ _BELOW = {"maxSize": "minSize", "desiredSize": "minSize"}
 def write_values(text: str, values: Iterable[Addition]) -> str:
     """Return a stack file's text with values added or replaced; their paths start below ``config``, without namespaces.
 
-    A tuple is a list, which can only grow. Raises MultiarchError if a value can't be written without changing another
-    one, as when an alias shares one mapping between two groups that need different values.
+    A tuple is a list, which can only grow. Raises EditError for a value that other places share by an alias.
     """
     keys = parse_yaml_file(text, "").value["config"]
     # As the engine reads them: NAMESPACE:key, key, or NAMESPACE:config:key.
     spelled = {key.rpartition(":")[2]: key for key in keys if ":" not in key or key.startswith(f"{NAMESPACE}:")}
     prefix = f"{NAMESPACE}:" if any(":" in key for key in spelled.values()) else ""
-    done: list[tuple[KeyPath, object]] = []
     for each in values:
         head, *rest = map(str, each.path)
         path, value = ("config", spelled.get(head, f"{prefix}{head}"), *rest), each.value
@@ -38,8 +36,6 @@ def write_values(text: str, values: Iterable[Addition]) -> str:
                 text = text if item in there else set_value(text, Addition((*path, APPEND), item))
         else:
             text = set_value(text, Addition(path, value, each.comment), below=below)
-        done.append((path, value))
-    _verify(text, done)
     return text
 
 
@@ -47,16 +43,3 @@ def _value_at(value: Any, path: KeyPath) -> Any:  # noqa: ANN401  (what YAML hol
     for part in path:
         value = value.get(part) if isinstance(value, dict) else None
     return value
-
-
-def _verify(text: str, expected: Iterable[tuple[KeyPath, object]]) -> None:
-    """Read back what was written: two values that share one place overwrite each other."""
-    value = parse_yaml_file(text, "").value
-    for path, new in expected:
-        found = _value_at(value, path)
-        same = sorted(found) == sorted(new) if isinstance(found, list) and isinstance(new, list) else found == new
-        if not same:
-            raise MultiarchError(
-                f"{'.'.join(map(str, path[1:]))} shares its place with another group, and they need different values.",
-                hint="Write the groups without an alias.",
-            )

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from multiarch.errors import KeyPath, MultiarchError
 from multiarch.yaml_text.additions import APPEND, Addition
-from multiarch.yaml_text.nodes import AliasNode, MappingNode, ScalarNode, SequenceNode, YamlNode, get_target
+from multiarch.yaml_text.nodes import AliasNode, MappingNode, ScalarNode, SequenceNode, YamlNode
 from multiarch.yaml_text.positions import (
     find_end,
     find_end_before,
@@ -64,17 +64,16 @@ def insert_additions(text: str, root: YamlNode, additions: Iterable[Addition]) -
 def set_value(text: str, addition: Addition, *, below: str = "") -> str:
     """Return a string that Pulumi reads with one value added, or set in place of a single value that is there.
 
-    Missing mappings on the path are added. Aliases are followed: the value is set where the anchor is. A new key goes
-    below the key ``below``, or to the end of its mapping. Strings are written in quotes. Raises YamlError for a string
-    that is not one YAML document, EditError where the path leads through something other than a mapping, or through one
-    that is merged in.
+    Missing mappings on the path are added. A new key goes below the key ``below``, or to the end of its mapping.
+    Strings are written in quotes. Raises YamlError for a string that is not one YAML document, EditError where the path
+    leads through something other than a mapping, or through one that other places share.
     """
     mark = _BOM if text.startswith(_BOM) else ""
     body = text.removeprefix(_BOM)
     root = read_nodes(body, read_pulumi_scalar)
     if root is None:
         raise EditError("the file is empty", 1, hint="")
-    return mark + _edited(body, _Editor(body, root, follow_aliases=True, quoted=True, below=below), [addition])
+    return mark + _edited(body, _Editor(body, root, quoted=True, below=below), [addition])
 
 
 def _edited(text: str, editor: _Editor, additions: Iterable[Addition]) -> str:
@@ -89,25 +88,22 @@ def _edited(text: str, editor: _Editor, additions: Iterable[Addition]) -> str:
 class _Editor:
     """Turns additions to one string into edits."""
 
-    def __init__(
-        self, text: str, root: YamlNode, *, follow_aliases: bool = False, quoted: bool = False, below: str = ""
-    ) -> None:
+    def __init__(self, text: str, root: YamlNode, *, quoted: bool = False, below: str = "") -> None:
         self._text = text
         self._root = root
-        self._follow_aliases = follow_aliases
         self._quoted = quoted
         self._below = below
         self._added: Counter[int] = Counter()
 
     def edits(self, addition: Addition, number: int) -> Iterator[_Edit]:
         *way, last = addition.path
-        container, value, inside = self._own(self._root), addition.value, len(way)
+        container, value = self._own(self._root), addition.value
         for depth, key in enumerate(way):
             found = self._inner(container, key, addition.path[:depth])
             if found is None:
                 for name in reversed(addition.path[depth + 1 :]):
                     value = {str(name): value}
-                last, inside = key, depth
+                last = key
                 break
             container = self._own(found)
         # What is added deeper down stands before what is added around it.
@@ -115,16 +111,12 @@ class _Editor:
         if isinstance(container, SequenceNode) and last == APPEND:
             yield self._in_sequence(container, value, order)
         elif isinstance(container, MappingNode):
-            if not container.pair(str(last)):
-                yield from self._braces(container, inside)
             yield from self._in_mapping(container, str(last), value, addition, order)
         else:
             raise self._not_a_mapping(container, way)
 
     def _own(self, node: YamlNode) -> YamlNode:
         """Return what is at a node. Raises EditError where other places have the same."""
-        if self._follow_aliases:
-            return get_target(node)
         if isinstance(node, AliasNode):
             raise EditError(f"*{node.target.anchor} refers to a value that other places share", node.line)
         if node.aliased:
@@ -177,27 +169,13 @@ class _Editor:
             at = find_next_line(self._text, find_pair_end(self._text, *before))
             yield self._lines(at, [*self._gap(container, before), *lines], order)
 
-    def _braces(self, container: MappingNode, inside: int) -> Iterator[_Edit]:
-        """Put braces, once, around a single pair in a flow sequence, ``[a: b]``, at which another one is added.
-
-        ``inside`` is the length of the path to it: what is added to the sequence at this place stands behind it.
-        """
-        if not container.flow or not container.pairs or self._added[id(container)]:
-            return
-        if "{" not in self._text[container.start : container.pairs[0][0].start]:
-            yield _Edit(container.start, container.start, _IN_PLACE, "{")
-            at = find_flow_end(self._text, container)
-            yield _Edit(at, at, (-inside, 0, 0), "}")
-
     def _in_place(self, value: YamlNode, text: str, addition: Addition) -> _Edit:
         """Put a string, or what comes in the lines below, in place of a single value."""
         value = self._own(value)
-        if not isinstance(value, ScalarNode):
+        if not isinstance(value, ScalarNode) or value.style in {"|", ">"}:
             where = ".".join(map(str, addition.path))
             raise EditError(f"{where} is not a single value, so it can't be replaced", value.line, hint="")
-        anchor, comment = f"&{value.anchor}" if value.anchor else "", ""
-        # A block's end is where the next key begins.
-        end = find_end_before(self._text, value.end) if value.style in {"|", ">"} else value.end
+        anchor, comment, end = f"&{value.anchor}" if value.anchor else "", "", value.end
         if not text:
             # With the blanks in front: what is left of the line ends without any.
             start = end if value.empty else find_end_before(self._text, value.start, " \t")
@@ -206,14 +184,8 @@ class _Editor:
         if addition.comment and (rest := _REST_OF_LINE.match(self._text, end)):
             end, comment = rest.end(), f" # {addition.comment}"
         written = f"{anchor} {text}" if anchor else text
-        return _Edit(value.start, end, _IN_PLACE, f"{self._lead(value)}{written}{comment}")
-
-    def _lead(self, value: ScalarNode) -> str:
-        """Return what has to be between what is in front of a value and what comes in its place."""
-        before = self._text[value.start - 1]
-        if not value.empty or before in " \t":
-            return ""
-        return " " if before == ":" else ": "
+        blank = " " if value.empty and self._text[value.start - 1] == ":" else ""
+        return _Edit(value.start, end, _IN_PLACE, f"{blank}{written}{comment}")
 
     def _gap(self, container: MappingNode, before: tuple[YamlNode, YamlNode]) -> list[str]:
         """Return a blank line, if the pair that is before a new one has one before it."""

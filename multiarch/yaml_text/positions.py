@@ -27,14 +27,9 @@ def find_end(text: str, node: YamlNode) -> int:
 def find_pair_end(text: str, key: YamlNode, value: YamlNode) -> int:
     """Return the offset behind a mapping's pair, which ends with its colon where no value is written."""
     if isinstance(value, ScalarNode) and value.empty:
-        return find_colon_end(text, key) or key.end
+        found = _COLON.match(text, key.end)
+        return found.end() if found else key.end
     return find_end(text, value)
-
-
-def find_colon_end(text: str, key: YamlNode) -> int | None:
-    """Return the offset behind a key's colon; ``None`` for a key without one, as ``a`` in ``{a, b: 1}``."""
-    found = _COLON.match(text, key.end)
-    return found.end() if found else None
 
 
 def find_flow_end(text: str, container: MappingNode | SequenceNode) -> int:

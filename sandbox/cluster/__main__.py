@@ -6,14 +6,13 @@ Writes DIR/folder at once, and DIR/cluster.json when the nodes are ready; progre
 
 from __future__ import annotations
 
-import base64
 import contextlib
 import json
 import signal
 import sys
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from types import FrameType
 
@@ -30,6 +29,7 @@ from multiarch.today import get_today
 from sandbox.cluster import cluster, control_plane, lifecycle
 from sandbox.cluster.bootstrap.groups import group_start
 from sandbox.cluster.bootstrap.model import KubeletStart
+from sandbox.cluster.cluster import Nodes
 from sandbox.cluster.control_plane import ControlPlane
 from sandbox.cluster.kube import KubeError
 from sandbox.cluster.pods import mark_ready
@@ -41,52 +41,43 @@ def _end(_number: int, _frame: FrameType | None) -> None:
     raise KeyboardInterrupt
 
 
-def _serve(state: Path, stack: Sequence[Path]) -> None:
+def _serve(state: Path, stack: Sequence[Path], *, real_nodes: bool) -> None:
     began = time.monotonic()
-    with Programs.running() as programs:
+    with contextlib.ExitStack() as running:
+        programs = running.enter_context(Programs.running())
         write_atomically(state / lifecycle.FOLDER, str(programs.folder))
         print("starting etcd, the API server, the controllers and the scheduler", flush=True)
-        plane = control_plane.start(programs, real_nodes=True)
-        print("starting containerd and a kubelet per architecture", flush=True)
-        with cluster.running(programs, plane) as nodes:
-            groups = _first_groups(plane, *stack) if stack else {}
-            for architecture, node in nodes.by_architecture.items():
-                group, start = groups.get(architecture, ("", None))
-                if start is None:
-                    node.start_kubelet()
-                else:
-                    print(f"{node.name} starts with the user data of node group {group}", flush=True)
-                    node.start_kubelet(start.flags, start.config)
-            for node in nodes.by_architecture.values():
-                node.ready()
-                print(f"{node.name} is ready", flush=True)
-            status = lifecycle.Status(
-                kubeconfig=str(plane.kubeconfig),
-                hosts=str(nodes.hosts),
-                folder=str(programs.folder),
-                kubernetes=plane.version,
-                nodes={node.name: str(node.architecture) for node in nodes.by_architecture.values()},
-                missing=nodes.missing,
-                stack=str(stack[0]) if stack else "",
-                seconds=round(time.monotonic() - began, 1),
-            )
-            write_atomically(state / lifecycle.STATUS, json.dumps(asdict(status)))
-            signal.pause()
-
-
-def _serve_without_nodes(state: Path) -> None:
-    began = time.monotonic()
-    with Programs.running() as programs:
-        write_atomically(state / lifecycle.FOLDER, str(programs.folder))
-        print("starting etcd, the API server, the controllers and the scheduler", flush=True)
-        plane = control_plane.start(programs)
-        seconds = round(time.monotonic() - began, 1)
-        told = lifecycle.Status(str(plane.kubeconfig), "", str(programs.folder), plane.version, {}, "", "", seconds)
+        plane = control_plane.start(programs, real_nodes=real_nodes)
+        told = lifecycle.Status(str(plane.kubeconfig), str(programs.folder), plane.version)
+        if real_nodes:
+            print("starting containerd and a kubelet per architecture", flush=True)
+            nodes = running.enter_context(cluster.running(programs, plane))
+            _start_kubelets(nodes, stack)
+            names = {node.name: str(node.architecture) for node in nodes.by_architecture.values()}
+            told = replace(told, hosts=str(nodes.hosts), nodes=names, missing=nodes.missing, stack=str(*stack[:1]))
+        told = replace(told, seconds=round(time.monotonic() - began, 1))
         write_atomically(state / lifecycle.STATUS, json.dumps(asdict(told)))
         while True:
-            with contextlib.suppress(KubeError, HTTPError):  # a pod that is gone meanwhile, an API server that is busy
-                mark_ready(plane.kube)
             time.sleep(0.5)
+            if not real_nodes:
+                # A pod that is gone meanwhile, an API server that is busy.
+                with contextlib.suppress(KubeError, HTTPError):
+                    mark_ready(plane.kube)
+
+
+def _start_kubelets(nodes: Nodes, stack: Sequence[Path]) -> None:
+    """Start the kubelets and wait until the nodes are ready; with the user data of a stack, if there is one."""
+    groups = _first_groups(nodes.plane, *stack) if stack else {}
+    for architecture, node in nodes.by_architecture.items():
+        if architecture in groups:
+            group, start = groups[architecture]
+            print(f"{node.name} starts with the user data of node group {group}", flush=True)
+            node.start_kubelet(start.flags, start.config)
+        else:
+            node.start_kubelet()
+    for node in nodes.by_architecture.values():
+        node.ready()
+        print(f"{node.name} is ready", flush=True)
 
 
 def _first_groups(
@@ -98,8 +89,8 @@ def _first_groups(
         StackError: the rules of ``stack check`` reject the stack.
         NodeStartError: a node would not join with its user data.
     """
-    authority = base64.b64encode(plane.kube.access.certificate.read_bytes()).decode()
-    facts = ClusterFacts("sandbox", plane.kube.access.url, authority, plane.service_cidr)
+    access = plane.kube.access
+    facts = ClusterFacts("sandbox", access.url, access.authority, plane.service_cidr)
     plan = make_plan(load_file(file, project_file=project_file), today=get_today())
     found: dict[Architecture, tuple[str, KubeletStart]] = {}
     for group in plan.node_groups:
@@ -114,10 +105,7 @@ def main() -> int:
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, _end)
     try:
-        if stack == [lifecycle.WITHOUT_NODES]:
-            _serve_without_nodes(Path(state))
-        else:
-            _serve(Path(state), list(map(Path, stack)))
+        _serve(Path(state), list(map(Path, stack)), real_nodes=stack != [lifecycle.WITHOUT_NODES])
     except KeyboardInterrupt:
         return 0
     except (MultiarchError, build.BuildError, OSError) as error:

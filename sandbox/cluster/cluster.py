@@ -24,15 +24,14 @@ _EMULATED_TOOLS: Final = ("qemu-aarch64-static", "kubelet-arm64", "containerd-ar
 class Nodes:
     """A control plane and nodes by architecture: containerd runs on each, and the kubelet once it is started.
 
-    ``missing`` says why there is no emulated node, and is empty if there is one. ``registry`` is the URL of the images'
-    registry, ``hosts`` the folder with the ``hosts.toml`` for it. Another registry without TLS needs one too. Pods
-    reach this machine by ``gateway``, and the registry at its port ``registry_port``.
+    ``missing`` says why there is no emulated node, and is empty if there is one. ``hosts`` is the folder with the
+    ``hosts.toml`` for the images' registry. Another registry without TLS needs one too. Pods reach this machine by
+    ``gateway``, and the registry at its port ``registry_port``.
     """
 
     plane: ControlPlane
     by_architecture: Mapping[Architecture, Node]
     missing: str
-    registry: str
     hosts: Path
     gateway: Gateway
     registry_port: int
@@ -61,7 +60,7 @@ def running(programs: Programs, plane: ControlPlane) -> Iterator[Nodes]:
             if architecture is native or not missing:
                 emulated = architecture is not native
                 nodes[architecture] = node.start(programs, plane, architecture, emulated=emulated, registries=hosts)
-        yield Nodes(plane, nodes, missing, url, hosts, gateway, gateway.forward(port_of(url)))
+        yield Nodes(plane, nodes, missing, hosts, gateway, gateway.forward(port_of(url)))
 
 
 def port_of(url: str) -> int:

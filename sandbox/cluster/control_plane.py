@@ -122,6 +122,13 @@ def write_kubeconfig(file: Path, access: Access, user: Mapping[str, str] | None 
     return file
 
 
+def read_kubeconfig(file: Path) -> Access:
+    """Return the access of a kubeconfig that :func:`write_kubeconfig` wrote with a token."""
+    config = json.loads(file.read_text(encoding="utf-8"))
+    cluster, user = config["clusters"][0]["cluster"], config["users"][0]["user"]
+    return Access(cluster["server"], Path(cluster["certificate-authority"]), user["token"])
+
+
 def _etcd(tool: Path, data: Path, port: int, peer_port: int) -> list[str | Path]:
     clients = f"http://127.0.0.1:{port}"
     return [

@@ -12,6 +12,7 @@ from typing import Final
 
 import yaml
 
+from multiarch.manifests import restricted
 from sandbox.cluster.kube import Object
 from sandbox.cluster.programs import ClusterError
 from sandbox.layout import CLONE
@@ -38,3 +39,10 @@ def render_chart(chart: Path, values: Mapping[str, object], *, namespace: str, n
     if done.returncode:
         raise ClusterError(done.stderr)
     return [each for each in yaml.safe_load_all(done.stdout) if each]
+
+
+def render_webhook(values: Mapping[str, object], namespace: str) -> list[Object]:
+    """Return the namespace, with the pod security that the webhook is installed with, and its chart's objects."""
+    meta = {"name": namespace, "labels": restricted.list_enforced_labels()}
+    own: Object = {"apiVersion": "v1", "kind": "Namespace", "metadata": meta}
+    return [own, *render_chart(WEBHOOK, values, namespace=namespace)]

@@ -12,12 +12,8 @@ PAUSE: Final = f"{HOST}/sandbox/pause:1"
 """The image of pod sandboxes, for both architectures."""
 BOTH: Final = f"{HOST}/payments/api:2.4.0"
 ONLY_AMD64: Final = f"{HOST}/payments/ledger:1.19.3"
-LYING: Final = f"{HOST}/payments/gateway:1.8.0"
-"""An index that has arm64, with a program for amd64."""
 BROKEN: Final = f"{HOST}/payments/reports:1.2"
 """An index for both, whose image for arm64 has a program that no arm64 processor runs."""
-FOREIGN: Final = f"{HOST}/payments/batch:0.9"
-"""An image for s390x only: no node runs it, and nothing emulates it."""
 
 
 def repositories() -> dict[str, Repository]:

@@ -5,6 +5,7 @@ Objects are the mappings that their manifests are. The API's own discovery says 
 
 from __future__ import annotations
 
+import base64
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -38,6 +39,11 @@ class Access:
     url: str
     certificate: Path
     token: str
+
+    @property
+    def authority(self) -> str:
+        """The certificate in base64, as EKS describes it."""
+        return base64.b64encode(self.certificate.read_bytes()).decode()
 
 
 class Kube:

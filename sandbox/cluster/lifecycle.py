@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
@@ -29,13 +29,13 @@ class Status:
     """
 
     kubeconfig: str
-    hosts: str
     folder: str
     kubernetes: str
-    nodes: dict[str, str]
-    missing: str
-    stack: str
-    seconds: float
+    hosts: str = ""
+    nodes: dict[str, str] = field(default_factory=dict)
+    missing: str = ""
+    stack: str = ""
+    seconds: float = 0.0
 
 
 def up(

@@ -51,22 +51,21 @@ class Node:
         fields = {**(config or {}), "providerID": provider_id}
         self.kubelet = kubelet.start(self._programs, self._plane, self.settings, flags=flags, config=fields)
 
-    def stop_kubelet(self, *, forget: bool = True) -> None:
-        """Stop the kubelet, and delete the Node unless told otherwise; pods go on."""
+    def stop_kubelet(self) -> None:
+        """Stop the kubelet, and delete the Node; pods go on."""
         if self.kubelet is not None:
             self._programs.stop(self.kubelet, grace=0.5)
             self.kubelet = None
-        if forget:
-            self._plane.kube.delete({"apiVersion": "v1", "kind": "Node", "metadata": {"name": self.name}})
+        self._plane.kube.delete({"apiVersion": "v1", "kind": "Node", "metadata": {"name": self.name}})
 
-    def registered(self, *, timeout: float = READY_SECONDS) -> Object:
+    def registered(self) -> Object:
         """Wait for the kubelet to register, and return the Node. Raises ClusterError."""
-        return wait_for(self._living, f"{self.name} to register", timeout=timeout, pause=0.05)
+        return wait_for(self._living, f"{self.name} to register", timeout=READY_SECONDS, pause=0.05)
 
-    def ready(self, *, timeout: float = READY_SECONDS) -> Object:
+    def ready(self) -> Object:
         """Wait for the Node to be ready, and return it. Raises ClusterError, with what the kubelet says."""
         try:
-            return wait_for(self._ready, f"{self.name} to be ready", timeout=timeout)
+            return wait_for(self._ready, f"{self.name} to be ready", timeout=READY_SECONDS)
         except ClusterError as error:
             said = condition(self.object() or {}, "Ready").get("message", "")
             tail = self.kubelet.tail() if self.kubelet else ""

@@ -14,7 +14,7 @@ from sandbox.inventory import Aws
 from sandbox.layout import SandboxUsageError
 from sandbox.lifecycle import Sandbox
 from sandbox.verify_demo.faults import add_faults, arm64_group
-from sandbox.verify_demo.machines import Machines
+from sandbox.verify_demo.machines import list_machines
 from sandbox.verify_demo.pods import NAMESPACE, run_pods
 
 Say = Callable[[str], None]
@@ -50,18 +50,18 @@ def show(sandbox: Sandbox, stack: str, say: Say, show: Say) -> None:
         )
 
     remote = Remote(environ["AWS_ENDPOINT_URL"])
-    machines = Machines(Aws(environ["AWS_ENDPOINT_URL"], layout.region(stack)), plan)
+    aws = Aws(environ["AWS_ENDPOINT_URL"], layout.region(stack))
     with Programs.running() as programs:
         say("starting etcd, the API server, the controllers and the scheduler")
         plane = control_plane.start(programs)
         environ["KUBECONFIG"] = str(plane.kubeconfig)
-        every = machines.all()
+        every = list_machines(aws, plan)
         plane.kube.apply({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE}})
         for machine in every:
             machine.join(plane.kube, remote, run_pods(machine.id, machine.architecture))
         say(f"{len(every)} nodes are registered: API objects, a stand-in for kubelets; SSM answers for them")
         verify(wanted=0)
-        with add_faults(machines, group, plane.kube, remote) as faults:
+        with add_faults(aws, plan, group, plane.kube, remote) as faults:
             for name, fault in faults.items():
                 say(f"now {name}: {fault}")
             told = verify(wanted=1)

@@ -13,7 +13,7 @@ from sandbox.aws.remote import Remote
 from sandbox.cluster.kube import Kube
 from sandbox.inventory import Aws
 from sandbox.layout import SandboxUsageError
-from sandbox.verify_demo.machines import Machine, Machines
+from sandbox.verify_demo.machines import Machine, list_machines
 from sandbox.verify_demo.pods import LYING, RunningPod
 
 _PROFILE = "multiarch-sandbox-verify-demo"
@@ -25,26 +25,26 @@ kubelet[1811]: E0101 kubelet_node_status.go:113] "Unable to register node with A
 
 
 @contextlib.contextmanager
-def add_faults(machines: Machines, group: NodeGroupPlan, kube: Kube, remote: Remote) -> Iterator[Mapping[str, str]]:
+def add_faults(aws: Aws, plan: Plan, group: NodeGroupPlan, kube: Kube, remote: Remote) -> Iterator[Mapping[str, str]]:
     """Start the machines in ``group``, which has arm64 nodes with a taint; give what is wrong, by instance or object.
 
     At the end the machines are terminated. The last one registers without its taint, and runs the image that declares
     arm64 and holds an amd64 program.
     Raises SandboxUsageError if the group, or every amd64 group, has no node.
     """
-    every = machines.all()
+    every = list_machines(aws, plan)
     sample = next((each for each in every if each.group is group), None)
     other = next((each for each in every if each.architecture is Architecture.AMD64), None)
     if sample is None or other is None:
         raise SandboxUsageError(f"{group.name}, or every amd64 group, has no node.", hint="Set minSize to 1 or more.")
-    iam, ec2 = machines.aws.client("iam"), machines.aws.client("ec2")
+    iam, ec2 = aws.client("iam"), aws.client("ec2")
     iam.create_instance_profile(InstanceProfileName=_PROFILE)
     # EC2 itself rejects this start, unless the image is registered with a wrong architecture.
-    wrong = _launch(machines.aws, sample, image=str(other.row["ImageId"]))
-    silent, bare = _launch(machines.aws, sample), _launch(machines.aws, sample)
+    wrong = _launch(aws, sample, image=str(other.row["ImageId"]))
+    silent, bare = _launch(aws, sample), _launch(aws, sample)
     try:
         remote.set_console(silent, _CONSOLE)
-        found = next(each for each in machines.all() if each.id == bare)
+        found = next(each for each in list_machines(aws, plan) if each.id == bare)
         machine = replace(found, registers=replace(found.registers, taints=()))
         lying = RunningPod(LYING, bare, machine.architecture)
         machine.join(kube, remote, [lying])

@@ -145,26 +145,19 @@ def _header(architecture: Architecture) -> str:
     return elf_header(str(architecture))[:_ELF_BYTES].hex()
 
 
-@dataclass(frozen=True, slots=True)
-class Machines:
-    """A stack's machines in the sandbox's AWS. Their labels and taints are those of the plan."""
-
-    aws: Aws
-    plan: Plan
-
-    def all(self) -> list[Machine]:
-        """Return the running instances of the plan's groups, sorted by group and ID."""
-        groups = {group.name: group for group in self.plan.node_groups}
-        filters = [
-            {"Name": "instance-state-name", "Values": ["pending", "running"]},
-            {"Name": f"tag:{CLUSTER_TAG}", "Values": [self.plan.cluster.name]},
-            {"Name": f"tag:{GROUP_TAG}", "Values": list(groups)},
-        ]
-        names = self.aws.client("eks").list_nodegroups(clusterName=self.plan.cluster.name)["nodegroups"]
-        pages = self.aws.client("ec2").get_paginator("describe_instances").paginate(Filters=filters)
-        found = []
-        for row in (row for page in pages for each in page["Reservations"] for row in each["Instances"]):
-            group = groups[next(tag["Value"] for tag in row["Tags"] if tag["Key"] == GROUP_TAG)]
-            made = ManagedGroup(next((name for name in names if group.made_name.fullmatch(name)), ""))
-            found.append(Machine(row, group, expected(group, made), self.plan.cluster.version))
-        return sorted(found, key=lambda each: (each.group.name, each.id))
+def list_machines(aws: Aws, plan: Plan) -> list[Machine]:
+    """Return the running instances of a stack's groups, sorted by group and ID. Labels and taints are the plan's."""
+    groups = {group.name: group for group in plan.node_groups}
+    filters = [
+        {"Name": "instance-state-name", "Values": ["pending", "running"]},
+        {"Name": f"tag:{CLUSTER_TAG}", "Values": [plan.cluster.name]},
+        {"Name": f"tag:{GROUP_TAG}", "Values": list(groups)},
+    ]
+    names = aws.client("eks").list_nodegroups(clusterName=plan.cluster.name)["nodegroups"]
+    pages = aws.client("ec2").get_paginator("describe_instances").paginate(Filters=filters)
+    found = []
+    for row in (row for page in pages for each in page["Reservations"] for row in each["Instances"]):
+        group = groups[next(tag["Value"] for tag in row["Tags"] if tag["Key"] == GROUP_TAG)]
+        made = ManagedGroup(next((name for name in names if group.made_name.fullmatch(name)), ""))
+        found.append(Machine(row, group, expected(group, made), plan.cluster.version))
+    return sorted(found, key=lambda each: (each.group.name, each.id))

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Final
 
 from multiarch.facts.admission import INSTALLATION_NAME as NAME
-from multiarch.manifests import restricted
 from sandbox.cluster import helm
 from sandbox.cluster.cluster import Nodes
 from sandbox.cluster.kube import Kube, Object, is_true
@@ -83,27 +82,15 @@ def served(nodes: Nodes, layout: Path) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def installed(nodes: Nodes, layout: Path, *, mirrors: Mapping[str, str] | None = None) -> Iterator[Installed]:
-    """Install the webhook, and remove it at the end. Wait for its pods with :meth:`Installed.wait`.
-
-    ``mirrors`` are URLs of more registries that its pods reach.
-    """
+def installed(nodes: Nodes, layout: Path) -> Iterator[Installed]:
+    """Install the webhook, and remove it at the end. Wait for its pods with :meth:`Installed.wait`."""
     address = nodes.gateway.address
-    reached = {
-        HOST: f"http://{address}:{nodes.registry_port}",
-        UNREACHABLE_HOST: f"http://{address}:{_CLOSED}",
-        **(mirrors or {}),
-    }
-    rendered = helm.render_chart(helm.WEBHOOK, _values(address, reached), namespace=NAME)
-    everything = [_mirrors(reached), *rendered]
-    namespace = {
-        "apiVersion": "v1",
-        "kind": "Namespace",
-        "metadata": {"name": NAME, "labels": restricted.list_enforced_labels()},
-    }
+    reached = {HOST: f"http://{address}:{nodes.registry_port}", UNREACHABLE_HOST: f"http://{address}:{_CLOSED}"}
+    namespace, *rendered = helm.render_webhook(_values(address, reached), NAME)
+    everything = [namespace, _mirrors(reached), *rendered]
     kube = nodes.plane.kube
     with served(nodes, layout):
-        for each in (namespace, *everything):
+        for each in everything:
             kube.apply(each)
         try:
             yield Installed(nodes)
@@ -111,7 +98,6 @@ def installed(nodes: Nodes, layout: Path, *, mirrors: Mapping[str, str] | None =
             end_pods(kube, NAME)
             for each in reversed(everything):
                 kube.delete(each)
-            kube.delete(namespace)
 
 
 def _values(address: str, mirrors: Mapping[str, str]) -> Mapping[str, object]:

@@ -65,7 +65,8 @@ def matches(pattern: str, text: str) -> bool:
 def _met(operator: str, actual: str | None, wanted: list[str]) -> bool:
     if actual is None:
         return operator.endswith(IF_EXISTS)
-    return _value_met(operator.removesuffix(IF_EXISTS), actual, wanted)
+    # A context has one value of each key here.
+    return _value_met(operator.removesuffix(IF_EXISTS).removeprefix("ForAllValues:"), actual, wanted)
 
 
 def _value_met(operator: str, value: str, wanted: list[str]) -> bool:

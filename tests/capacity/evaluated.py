@@ -13,7 +13,7 @@ from multiarch.manifests.disruption_budgets import PodCount, read_disruption_bud
 from multiarch.scheduling.pods import read_pods
 from multiarch.simulate.context import SimulationContext
 from tests.scheduling.manifests import ZONES
-from tests.stack.words import plan
+from tests.simulate.simulated import planned
 
 A, B, C = ZONES
 
@@ -37,7 +37,7 @@ def report(
     zonal_volumes: bool = True,
 ) -> CapacityReport:
     """Evaluate manifests against a stack, in three zones; by default in all failures."""
-    made = plan({**words, "network": {"zones": list(ZONES)}})
+    made = planned({**words, "network": {"zones": list(ZONES)}})
     evaluate = Evaluation(
         tuple(read_pods(documents)),
         list(read_disruption_budgets(documents)),

@@ -27,7 +27,7 @@ from tests.stack.words import merged, plan
 ZONES = ["eu-west-1a", "eu-west-1b", "eu-west-1c"]
 NETWORK = {"network": {"zones": ZONES}}
 ZONE_A = CapacityFailure(zones=("eu-west-1a",))
-CASES = 12
+CASES = 6
 BESIDE_OPTIMUM = Decimal("1.05")
 
 

@@ -16,7 +16,7 @@ from multiarch.capacity.recommendation.search import TimeLimit, compute_cost, se
 from multiarch.capacity.recommendation.tunables import Cost, Key, Tunable, Values
 from multiarch.errors import MultiarchError
 
-NEEDS = 40
+NEEDS = 24
 
 
 def tunables(generator: random.Random, number: int) -> list[Tunable]:

@@ -53,6 +53,8 @@ def test_no_input_becomes_shell_unless_its_type_allows_only_harmless_text(templa
 
 
 def test_environments_follow_one_another_and_production_waits_for_somebody() -> None:
+    (job,) = gitlab_updates.pipeline([], PARENT).values()
+    assert job["script"] == ["echo 'The change touches no stack.'"]
     made = gitlab_updates.pipeline(["pay-prod", "cart-dev", "pay-dev"], PARENT)
     assert made["stages"] == ["plan dev", "update dev", "plan prod", "update prod"]
     production = made["update pay-prod"]
@@ -100,8 +102,3 @@ def test_jobs_of_the_child_get_the_scripts_as_those_of_the_parent_do() -> None:
 def test_what_would_not_be_updated_as_meant_is_rejected(stacks: list[str], change: dict[str, str], said: str) -> None:
     with pytest.raises(gitlab_updates.InvalidError, match=re.escape(said)):
         gitlab_updates.pipeline(stacks, {**PARENT, **change})
-
-
-def test_a_change_of_no_stack_has_a_pipeline_of_one_job() -> None:
-    (job,) = gitlab_updates.pipeline([], PARENT).values()
-    assert job["script"] == ["echo 'The change touches no stack.'"]

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from pathlib import Path
 from typing import Any
 
@@ -61,19 +59,6 @@ apiVersion: v1
 kind: Service
 metadata: {{name: metrics, namespace: monitoring}}
 """
-NODES = """\
-apiVersion: v1
-kind: List
-items:
-  - kind: Node
-    apiVersion: v1
-    metadata: {name: a, labels: {kubernetes.io/arch: amd64, eks.amazonaws.com/nodegroup: base}}
-    spec: {}
-  - kind: Node
-    apiVersion: v1
-    metadata: {name: b, labels: {kubernetes.io/arch: arm64, karpenter.sh/nodepool: arm}}
-    spec: {taints: [{key: arch, value: arm64, effect: NoSchedule}]}
-"""
 ADD_ONS = ("aws-node", "ebs-csi-node", "eks-pod-identity-agent", "kube-proxy")
 
 
@@ -81,12 +66,6 @@ ADD_ONS = ("aws-node", "ebs-csi-node", "eks-pod-identity-agent", "kube-proxy")
 def manifest(root: str, clone: Path) -> str:
     (clone / "agents.yaml").write_text(MANIFEST.format(root=root))
     return "agents.yaml"
-
-
-@pytest.fixture
-def nodes(clone: Path) -> str:
-    (clone / "nodes.yaml").write_text(NODES)
-    return "nodes.yaml"
 
 
 def outcomes(ran: Ran) -> dict[str, dict[str, str]]:
@@ -100,13 +79,6 @@ def reasons(ran: Ran, name: str, column: str) -> list[dict[str, Any]]:
     (row,) = (each for each in ran.json["daemonSets"] if each["name"] == name)
     (cell,) = (each for each in row["cells"] if each["column"] == column)
     return list(cell["reasons"])
-
-
-def test_a_stack_in_place_of_a_file_is_told_how_a_stack_is_given(run: type_of_run) -> None:
-    ran = run("audit", "daemonsets", "checkout-dev")
-    assert (ran.code, ran.err.split(": ", 1)[1]) == (
-        2, "checkout-dev is a stack, not a file with manifests. Write --stack checkout-dev.\n"
-    )  # fmt: skip
 
 
 def test_on_a_plan_every_group_of_nodes_has_its_cell(run: type_of_run, manifest: str, root: str) -> None:
@@ -160,31 +132,3 @@ def test_the_table_is_a_matrix_with_the_reasons_below(run: type_of_run, manifest
         "worst: monitoring/crashes is scheduled on graviton and can't start there.",
         "8 DaemonSets on 2 columns: 1 fails, 1 does not run, 0 unknown, 12 runs, 2 excluded; 2 findings.",
     ]
-
-
-def test_csv_has_a_row_per_cell(run: type_of_run, manifest: str) -> None:
-    ran = run("audit", "daemonsets", "--stack", "checkout-dev", manifest, "-o", "csv")
-    rows = list(csv.DictReader(io.StringIO(ran.out, newline="")))
-    assert len(rows) == 16
-    found = {(row["daemonset"], row["column"]): (row["outcome"], row["finding"]) for row in rows}
-    assert found["crashes", "graviton"] == ("fails", "yes")
-    assert found["gpu", "graviton"] == ("excluded", "no")
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (("agents.yaml",), "The manifests have DaemonSets and no Nodes. Give --stack NAME"),
-        (("--stack", "checkout-dev", "nodes.yaml"), "nodes.yaml: no DaemonSets found."),
-        (("--context", "a", "agents.yaml"), "--context can't be combined with --manifests."),
-        (("--stack", "nobody-dev"), "There is no stack nobody-dev"),
-        (("--stack", "checkout-dev", "--architecture-taint", "arch=arm64"), "'arch=arm64' has no effect. Write"),
-        ((), "no-kubeconfig"),
-    ],
-)
-@pytest.mark.usefixtures("manifest", "nodes")
-def test_what_cannot_be_asked_is_one_line(run: type_of_run, arguments: tuple[str, ...], message: str) -> None:
-    ran = run("audit", "daemonsets", *arguments)
-    assert (ran.code, ran.out) == (2, "")
-    assert message in ran.err
-    assert len(ran.err.splitlines()) == 1

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import io
 from pathlib import Path
 from typing import Any
@@ -82,7 +81,6 @@ def test_the_reason_that_several_images_are_unknown_is_given_once(run: type_of_r
     assert ran.out.count("can't resolve") == 1
     assert "3 images: unreachable: can't resolve no-registry.invalid. Check" in ran.out
     assert ran.out.split(names[1])[1].split()[:3] == ["unknown", "unknown", "unreachable"]
-    assert run("audit", "images", "--images", str(listed), "-o", "csv").out.count("can't resolve") == 3
 
 
 @pytest.mark.parametrize("text", ["", "---\n# nothing\n---\n", "[]"])
@@ -133,16 +131,6 @@ def test_groups_have_the_images_of_their_own_workloads(run: type_of_run, manifes
     assert table.index("without team") < table.index("team=cart")
 
 
-def test_csv_is_read_back_by_any_reader(run: type_of_run, manifest: Path, root: str) -> None:
-    rows = list(csv.DictReader(io.StringIO(run("audit", "images", str(manifest), "-o", "csv").out, newline="")))
-    assert [(row["image"], row["amd64"], row["arm64"]) for row in rows] == [
-        (f"{root}:amd64-only", "supported", "unsupported"),
-        (f"{root}:both", "supported", "supported"),
-        (f"{root}:gone", "unknown", "unknown"),
-    ]
-    assert rows[0]["workloads"] == "Deployment/api"
-
-
 def test_sarif_points_at_the_lines_of_what_is_not_supported(run: type_of_run, manifest: Path) -> None:
     log = run("audit", "images", str(manifest), "-o", "sarif").json
     assert log["version"] == "2.1.0"
@@ -174,26 +162,3 @@ def test_a_list_is_judged_line_by_line(run: type_of_run, root: str, tmp_path: Pa
     ran = run("audit", "images", "--images", str(file), "-o", "json")
     assert verdicts(ran)["amd64-only"]["arm64"] == "unsupported"
     assert [use["line"] for row in ran.json["images"] for use in row["uses"]] == [4, 2]
-
-
-@pytest.mark.usefixtures("clone")
-@pytest.mark.parametrize(
-    ("arguments", "says"),
-    [
-        (("a.yaml", "--images", "list"), "--images can't be combined with --manifests or a cluster"),
-        (("--manifests", "a.yaml", "--live"), "--manifests and --live are mutually exclusive"),
-        (("a.yaml", "--context", "here"), "--context can't be combined with --manifests. --manifests FILE"),
-        (("--images", "list", "--namespace", "shop"), "--images can't be combined with --manifests or a cluster"),
-        (("missing.yaml",), "missing.yaml can't be read"),
-        (("--images", "missing"), "missing can't be read"),
-        (("--kubeconfig", "nowhere"), "nowhere"),
-        (("a.yaml", "--group-by", "team="), "--group-by 'team=' is not a label's key."),
-        (("--images", "list", "--group-by", "team"), "a list of images has none"),
-        (("a.yaml", "--insecure-registry", "http://here:5000"), "'http://here:5000' is not HOST or HOST:PORT"),
-    ],
-)
-def test_wrong_usage_is_one_line_and_code_2(run: type_of_run, arguments: tuple[str, ...], says: str) -> None:
-    ran = run("audit", "images", *arguments)
-    assert (ran.code, ran.out) == (2, "")
-    assert says in ran.err
-    assert ran.err.count("\n") == 1

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import io
 import json
 import shlex
@@ -166,13 +165,6 @@ def test_only_what_was_asked_for_fails(run: type_of_run, manifest: Path, options
     assert run("audit", "workloads", str(manifest), *options).code == code
 
 
-def test_csv_has_a_row_per_workload(run: type_of_run, manifest: Path, root: str) -> None:
-    rows = list(csv.DictReader(io.StringIO(run("audit", "workloads", str(manifest), "-o", "csv").out, newline="")))
-    assert {row["workload"]: row["state"] for row in rows}["StatefulSet/ledger"] == "blocked"
-    (ledger,) = (row for row in rows if row["workload"] == "StatefulSet/ledger")
-    assert ledger["blocked by"] == f"image {root}:1.0; affinity: nodeSelector requires kubernetes.io/arch=amd64"
-
-
 # -- patches -----------------------------------------------------------------------------------------------------------
 
 
@@ -229,29 +221,6 @@ def test_a_name_cannot_lead_out_of_the_folder(run: type_of_run, root: str, tmp_p
     assert run("audit", "workloads", str(file), "--patch", str(folder)).code == 0
     names = sorted(each.name for each in folder.iterdir())
     assert names == [f"..%2Fup_deployment_{name}.yaml" for name in ("..%2F..%2Fetc%2Fx", "X", "a%5Fb")]
-
-
-@pytest.mark.usefixtures("clone")
-@pytest.mark.parametrize(
-    ("arguments", "says"),
-    [
-        (("a.yaml", "--context", "here"), "--context can't be combined with --manifests"),
-        (("missing.yaml",), "missing.yaml can't be read"),
-        (("--kubeconfig", "nowhere"), "nowhere"),
-        (("a.yaml", "--taint", "arch=arm64"), "has no effect"),
-        (("a.yaml", "--taint", "a:NoSchedule", "--stack", "payments-prod"), "mutually exclusive"),
-        (("a.yaml", "--stack", "nobody"), "There is no stack nobody"),
-        (("a.yaml", "--force"), "--force needs --patch DIR"),
-        (("a.yaml", "--patch", "Pulumi.yaml"), "Pulumi.yaml is not a folder"),
-        (("a.yaml", "--patch", "config"), "config is not empty"),
-        (("a.yaml", "--patch", "config", "--force"), "config has stack.schema.json"),
-    ],
-)
-def test_wrong_usage_is_one_line_and_code_2(run: type_of_run, arguments: tuple[str, ...], says: str) -> None:
-    ran = run("audit", "workloads", *arguments)
-    assert (ran.code, ran.out) == (2, "")
-    assert says in ran.err
-    assert ran.err.count("\n") == 1
 
 
 def test_a_name_writes_no_line_into_a_patch_file(run: type_of_run, root: str, tmp_path: Path) -> None:

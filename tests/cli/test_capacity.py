@@ -115,25 +115,6 @@ def test_pods_that_fit_nowhere_fail_the_run(run: type_of_run) -> None:
     assert "- shop Deployment/legacy: 1 of 7 pods get no node even when nothing fails: " in ran.out
 
 
-@pytest.mark.parametrize(
-    ("arguments", "words"),
-    [
-        (["--manifests", "apps.json", "--failure", "zone=z"], "There is no zone 'z'. The zones are eu-west-1a,"),
-        (
-            ["--manifests", "apps.json", "--minimum", "101%"],
-            "--minimum 101%: must be a number of pods, or a percentage",
-        ),
-        (["--manifests", "none.json"], "none.json can't be read: No such file or directory."),
-        ([], "No workloads are given."),
-    ],
-)
-def test_bad_input_is_named(run: type_of_run, arguments: list[str], words: str) -> None:
-    written(deployment("api", 1))
-    ran = run("capacity", "shop-dev", *arguments)
-    assert ran.code == 2
-    assert ran.err.startswith(f"error: {words}")
-
-
 def test_with_prices_the_nodes_are_those_of_a_simulation_with_prices(run: type_of_run) -> None:
     prices = ("--prices", str(CLONE / "examples" / "prices.json"))
     file = written(deployment("api", 60, tolerations=[ARM64]))

@@ -59,17 +59,6 @@ def test_the_patch_applies_and_the_stack_keeps_every_minimum_then(run: type_of_r
     assert f"{FILE} needs no change: every workload keeps its minimum." in after.out
 
 
-def test_write_changes_the_file_and_nothing_else_in_it(run: type_of_run) -> None:
-    file = legacy()
-    ran = run("capacity", "shop-dev", "--manifests", file, *ASKED, "--write")
-    assert (ran.code, ran.err) == (0, f"1 value written to {FILE}.\n")
-    assert f"Written to {FILE}" in ran.out
-    assert Path(FILE).read_text() == COMMENTED.replace(
-        "maxSize: 2, onePerZone: true} # why", "maxSize: 3, onePerZone: true} # why"
-    )
-    assert run("capacity", "shop-dev", "--manifests", file, *ASKED[:-1]).code == 0
-
-
 def test_json_has_the_change_its_cost_and_what_it_does_not_solve(run: type_of_run) -> None:
     file = legacy()
     asked = ("capacity", "shop-dev", "--manifests", file, *ASKED, "--failure", "architecture=amd64", "-o", "json")
@@ -146,15 +135,6 @@ def test_a_value_that_is_merged_in_is_overridden_where_it_counts(run: type_of_ru
     ran = run("capacity", "shop-dev", "--manifests", legacy(), *ASKED, "--write")
     assert ran.code == 0
     assert Path(FILE).read_text() == merged.replace("[m7i.large]}\n", "[m7i.large], maxSize: 2}\n")
-
-
-def test_no_word_about_desired_sizes_where_the_autoscaler_sets_them(run: type_of_run) -> None:
-    over_zones = COMMENTED.replace("minSize: 0, maxSize: 2, onePerZone: true} # why", "minSize: 2, maxSize: 9} # why")
-    Path(FILE).write_text(over_zones, encoding="utf-8")
-    file = written(deployment("pinned", 2, nodeSelector={"topology.kubernetes.io/zone": "eu-west-1c"}))
-    ran = run("capacity", "shop-dev", "--manifests", file, "--failure", "zone=a", "--recommend")
-    assert "nodeGroups.general.desiredSize" in ran.out
-    assert "No autoscaler grows these node groups" not in ran.out
 
 
 def test_a_search_that_ends_early_says_what_a_change_costs_at_least(run: type_of_run) -> None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 import re
 from pathlib import Path
@@ -84,41 +82,3 @@ def test_costs_in_json(run: type_of_run) -> None:
     ]
     assert stack["atMaximumSize"][0] == {"group": "general", "monthly": "328.208"}
     assert (stack["fallback"], stack["savings"], stack["unknown"]) == (None, [], [])
-
-
-def test_costs_as_csv_have_a_row_for_each_amount(run: type_of_run) -> None:
-    rows = list(csv.DictReader(io.StringIO(run("cost", "--prices", PRICES, "-o", "csv").out)))
-    assert {row["stack"] for row in rows} == {"checkout-dev", "gke-parity", "legacy-al2", "payments-prod"}
-    assert [row["per month"] for row in rows if row["what"] == "graviton"] == ["66.5030"]
-    assert {row["per month"] for row in rows if row["what"].startswith("NodePool")} == {"unknown"}
-
-
-def test_without_a_file_of_prices_the_command_says_how_to_get_one(run: type_of_run) -> None:
-    ran = run("cost", "checkout-dev")
-    assert ran.code == 2
-    assert "prices.json" in ran.err
-    assert "multiarch prices fetch" in ran.err
-
-
-@pytest.mark.parametrize(
-    ("arguments", "says"),
-    [
-        (("checkout-dev", "--live", "--manifests", "a.yaml"), "--manifests and --live are mutually exclusive."),
-        (
-            ("checkout-dev", "--manifests", "pods.yaml", "--context", "here"),
-            "--context can't be combined with --manifests.",
-        ),
-        (
-            ("--manifests", "a.yaml"),
-            "--manifests needs one stack. Name it: checkout-dev, gke-parity, legacy-al2, payments-prod.",
-        ),
-        (("checkout-dev", "gke-parity", "--live"), "--live needs one stack. Name it: checkout-dev, gke-parity."),
-        (("checkout-dev", "--manifests", "none.yaml"), "none.yaml"),
-        (("checkout-dev", "--group-by", "team"), "--group-by needs --manifests or --live."),
-        (("--live", "--group-by", " "), "--group-by ' ' is not a label's key."),
-    ],
-)
-def test_wrong_usage_says_what_to_do(run: type_of_run, arguments: tuple[str, ...], says: str) -> None:
-    ran = run("cost", *arguments, "--prices", PRICES)
-    assert (ran.code, ran.out) == (2, "")
-    assert says in ran.err

@@ -272,12 +272,6 @@ def test_a_report_of_a_cluster_that_can_have_no_stack_says_why(place: Place, mon
     assert "which EKS does not support any more. Upgrade it" in found["next"]
 
 
-@pytest.mark.parametrize("words", [(), ("checkout-dev", "--cluster", "blog-dev")])
-def test_a_report_is_of_a_stack_or_of_a_cluster(place: Place, words: tuple[str, ...]) -> None:
-    ran = place.run("report", *words, "--html", "page.html")
-    assert (ran.code, ran.err) == (2, "error: Give either STACK or --cluster NAME.\n")
-
-
 class DeniedError(ServiceException):
     code = "AccessDeniedException"
 

@@ -111,12 +111,6 @@ def test_raw_prints_the_bytes(repository: Repository) -> None:
     assert done.stderr == b""
 
 
-def test_raw_and_json_are_mutually_exclusive(run: type_of_run) -> None:
-    ran = run("image", "inspect", "busybox", "--raw", "-o", "json")
-    assert ran.code == 2
-    assert "are mutually exclusive" in ran.err
-
-
 def test_an_image_that_holds_what_it_says_is_verified(run: type_of_run, repository: Repository) -> None:
     ran = run("image", "verify", built(repository), "--platform", "linux/arm64", "--deep")
     assert (ran.code, ran.err) == (0, "")

@@ -101,31 +101,6 @@ def test_a_cluster_that_cannot_be_reached_leaves_the_page_of_the_stack_file(run:
     assert "Not read." not in found["cost"]
 
 
-@pytest.mark.parametrize(
-    ("options", "said"),
-    [
-        (("--manifests", WORKLOADS, "--live"), "--manifests and --live are mutually exclusive."),
-        (("--manifests", "pods.yaml", "--context", "production"), "--context can't be combined with --manifests."),
-        (("--manifests", "nothing.yaml"), "nothing.yaml"),
-        (("--prices", "nothing.json"), "nothing.json"),
-        (("--manifests", PRICES), "no workloads found"),
-        (("--html", "-"), "- can't be written: this output goes to a file. Give the file's name."),
-    ],
-)
-@pytest.mark.usefixtures("project")
-def test_invalid_input_is_rejected_and_leaves_no_page(run: type_of_run, options: tuple[str, ...], said: str) -> None:
-    ran = run("report", "payments-prod", "--html", "page.html", *options)
-    assert ran.code == 2
-    assert said in ran.err
-    assert not Path("page.html").exists()
-
-
-@pytest.mark.usefixtures("project")
-def test_a_folder_that_cannot_be_written_is_said_once(run: type_of_run) -> None:
-    ran = run("report", "payments-prod", "--html", "examples")
-    assert (ran.code, ran.err) == (2, "error: examples can't be written: not a regular file.\n")
-
-
 @pytest.mark.usefixtures("project")
 def test_names_that_are_html_or_steer_a_terminal_stay_text_from_the_manifest_to_the_page(run: type_of_run) -> None:
     metadata = {"name": EVIL, "namespace": EVIL, "labels": {"team": EVIL}}

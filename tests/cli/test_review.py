@@ -8,6 +8,7 @@ import os
 import re
 import subprocess
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -185,37 +186,30 @@ def test_nothing_of_others_is_obeyed_in_markdown(run: type_of_run, tmp_path: Pat
     assert not re.search(r"[<>@!#]|https|\]\(", outside.replace("## ", "")), outside
 
 
-def many(count: int) -> bytes:
+def many(count: int, *more: dict[str, Any]) -> bytes:
     findings = [step("delete", QUEUE, f"queue-{number}", {"name": f"queue-{number}"}) for number in range(count)]
     others = [step("update", ROLE, f"r-{n}", {"a": "x" * 60}, {"a": "y" * 60}, {"a": "update"}) for n in range(count)]
-    return digest(*findings, *others)
+    return digest(*findings, *others, *more)
 
 
-@pytest.mark.parametrize("limit", [2_000, 3_000, 8_000, 20_000, 60_000])
-def test_a_long_comment_is_shortened_and_the_rest_attached(run: type_of_run, tmp_path: Path, limit: int) -> None:
-    file, attached = written(tmp_path, many(300)), tmp_path / "all.md"
-    ran = run("review", file, "-o", "markdown", "--limit", str(limit), "--attach", str(attached))
+@pytest.mark.parametrize(("stacks", "limit"), [(1, 2_000), (1, 20_000), (9, 2_000), (9, 30_000)])
+def test_a_long_comment_has_some_of_every_rule_and_the_rest_is_attached(
+    run: type_of_run, tmp_path: Path, stacks: int, limit: int
+) -> None:
+    addons = [step("delete", "aws:eks/addon:Addon", f"addon-{n}", {"name": f"addon-{n}"}) for n in range(99)]
+    data = b"".join(many(99, *addons).replace(b"checkout-dev", f"s{n}-dev".encode()) for n in range(stacks))
+    attached = tmp_path / "all.md"
+    options = ("-o", "markdown", "--limit", str(limit), "--attach", str(attached))
+    ran = run("review", written(tmp_path, data), *options)
     assert len(ran.out.encode()) <= limit
-    assert limit < 4 * len(ran.out.encode()) < 4 * limit + 4 or limit > 30_000
-    assert ("queue-0" in ran.out, "**HIGH: 300 findings** (`delete-stateful`)" in ran.out) == (True, True)
+    assert "| **Breaks** | **HIGH** `delete-stateful`: SQS queue queue-0, SQS queue queue-1" in ran.out
+    if (stacks, limit) != (9, 2_000):
+        for kind, rule in (("SQS queue queue-0", "delete-stateful"), ("EKS add-on addon-0", "delete-running")):
+            assert f"**HIGH: 99 findings** (`{rule}`)\n\n- **{kind}**: It is deleted." in ran.out
     assert f"_Shortened to {limit} bytes; `all.md` has all of it._" in ran.out
-    assert "queue-299" in attached.read_text(encoding="utf-8")
+    assert "queue-98" not in ran.out
+    assert attached.read_text(encoding="utf-8").count("queue-98") == stacks
     assert "was shortened" in ran.err
-
-
-@pytest.mark.parametrize(("stacks", "limit"), [(1, 2_000), (1, 20_000), (9, 4_000), (9, 65_000)])
-def test_a_short_comment_has_the_worst_of_every_rule(run: type_of_run, tmp_path: Path, stacks: int, limit: int) -> None:
-    types = (QUEUE, "aws:eks/addon:Addon", "aws:lb/loadBalancer:LoadBalancer")
-    steps = [
-        step("delete", type_, f"{type_[-5:]}-{n}", {"name": f"{type_[-5:]}-{n}"}) for type_ in types for n in range(99)
-    ]
-    steps.append(step("replace", QUEUE, "one", {"name": "a" * 60}, {"name": "b"}))
-    data = b"".join(digest(*steps).replace(b"checkout-dev", f"s{n}-dev".encode()) for n in range(stacks))
-    text = run("review", written(tmp_path, data), "-o", "markdown", "--limit", str(limit)).out
-    assert limit * 3 // 5 < len(text.encode()) <= limit
-    for title in ("HIGH: 99 findings** (`delete-stateful`)", "HIGH: 198 findings** (`delete-running`)"):
-        assert f"{title}\n\n- **" in text
-    assert "(`replace-stateful`)<br>" in text
 
 
 def test_the_worst_stacks_are_open_and_the_others_folded(run: type_of_run, tmp_path: Path) -> None:
@@ -378,5 +372,5 @@ def test_findings_of_one_rule_share_what_they_have_in_common(run: type_of_run, t
     ]
     text = run("review", written(tmp_path, digest(*steps)), "-o", "markdown").out
     assert "**HIGH: 2 findings** (`delete-stateful`)\n\n- **database a**: It is deleted." in text
-    assert text.count("No final snapshot is made.") == text.count("_Check:_") == 1
+    assert text.count("skipFinalSnapshot") == text.count("_Check:_") == 1
     assert "\n  - It is protected" in text

@@ -129,13 +129,6 @@ def test_what_a_preference_would_change_can_be_asked(run: type_of_run, clone: Pa
     assert "got amd64 nodes" not in ran.out
 
 
-def test_pods_without_a_node_are_findings(run: type_of_run) -> None:
-    ran = run("simulate", "checkout-dev", "--manifests", PODS)
-    assert ran.code == 1
-    assert "graviton: 4 pods; at its maxSize 4" in ran.out
-    assert ran.err.endswith("pods got no node.\n")
-
-
 def test_as_json_every_pod_is_accounted_for(run: type_of_run) -> None:
     ran = run("simulate", "checkout-dev", "--manifests", PODS, "--output", "json")
     assert (ran.code, ran.json["kind"], ran.json["version"], ran.json["stack"]) == (
@@ -144,6 +137,8 @@ def test_as_json_every_pod_is_accounted_for(run: type_of_run) -> None:
         "2",
         "checkout-dev",
     )
+    assert ran.err.endswith("pods got no node.\n")
+    assert ran.json["cost"] is None
     for workload in ran.json["workloads"]:
         assert len(workload["places"]) + len(workload["unplaced"]) == workload["pods"]
         assert [row["group"] for row in workload["answers"]] == ["graviton", "general"]
@@ -154,24 +149,6 @@ def test_as_json_every_pod_is_accounted_for(run: type_of_run) -> None:
     for group in ran.json["groups"]:
         assert group["cpuWaste"] == group["cpuAllocatable"] - group["cpuRequested"] >= 0
         assert sum(each["nodes"] for each in group["instanceTypes"]) == group["new"]
-
-
-@pytest.mark.parametrize(
-    ("arguments", "said"),
-    [
-        ((), "No workloads are given. --manifests FILE"),
-        (("--manifests", PODS, "--live"), "--manifests and --live are mutually exclusive."),
-        (
-            ("--manifests", PODS, "--context", "a", "-n", "b"),
-            "--context, --namespace can't be combined with --manifests.",
-        ),
-    ],
-)
-def test_one_source_of_pods_is_needed(run: type_of_run, arguments: tuple[str, ...], said: str) -> None:
-    ran = run("simulate", "payments-prod", *arguments)
-    assert ran.code == 2
-    assert said in ran.err
-    assert "--manifests FILE reads manifests, --live reads a cluster." in ran.err
 
 
 @pytest.mark.parametrize(
@@ -262,11 +239,3 @@ def test_with_prices_the_nodes_have_costs_and_the_cheapest_types(run: type_of_ru
     assert "New nodes cost 865.93 of it." in lines
     assert f"- Prices of 2026-11-20 06:00 UTC, 730 hours, {OMITTED}" in lines
     assert any(line.startswith("- Instance types without a price are not bought: ") for line in lines)
-
-
-def test_costs_of_a_simulation_in_json(run: type_of_run) -> None:
-    told = run("simulate", "payments-prod", "--manifests", PODS, "--prices", PRICES, "-o", "json").json["cost"]
-    assert (told["currency"], told["monthly"], told["monthlyOfNewNodes"]) == ("USD", "1823.394", "865.926")
-    assert {"group": "base", "monthly": "529.104"} in told["groups"]
-    assert told["unknown"] == []
-    assert run("simulate", "payments-prod", "--manifests", PODS, "-o", "json").json["cost"] is None

@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from multiarch.stack.json_schema import render_schema
 from tests.cli.running import type_of_run
 from tests.cli.test_stack_check import SHIPPED, break_stack
 
@@ -21,20 +20,13 @@ def test_the_list_names_groups_with_their_architectures(run: type_of_run) -> Non
     assert "default (amd64), either-amd64 (amd64), either-arm64 (arm64)" in rows[1]
 
 
-def test_a_rejected_stack_is_listed_with_its_first_problem(clone: Path, run: type_of_run) -> None:
-    break_stack(clone, "legacy-al2", '"1.32"', '"1.33"')
-    ran = run("stack", "list")
-    assert ran.code == 2
-    (row,) = [line for line in ran.out.splitlines() if "legacy-al2" in line]
-    assert "invalid: config/stacks/Pulumi.legacy-al2.yaml:14 amiFamily: there are no Amazon Linux 2 images" in row
-
-
 def test_the_list_as_json_has_rejected_stacks_too(clone: Path, run: type_of_run) -> None:
     break_stack(clone, "legacy-al2", '"1.32"', '"1.33"')
     ran = run("stack", "list", "--output", "json")
     assert (ran.code, ran.json["kind"], ran.json["version"]) == (2, "stack-list", "2")
     states = {stack["file"]: stack["ok"] for stack in ran.json["stacks"]}
     assert states == {f"config/stacks/Pulumi.{name}.yaml": name != "legacy-al2" for name in SHIPPED}
+    assert "invalid: config/stacks/Pulumi.legacy-al2.yaml:14 amiFamily: there are no Amazon" in run("stack", "list").out
     assert ran.json["stacks"][0]["nodeGroups"] == [
         {"name": "general", "architecture": "amd64"},
         {"name": "graviton", "architecture": "arm64"},
@@ -78,11 +70,10 @@ def test_a_rejected_stack_is_not_explained(clone: Path, run: type_of_run) -> Non
 
 
 def test_the_schema_is_printed_or_written(clone: Path, run: type_of_run) -> None:
-    assert run("stack", "schema").out == render_schema()
     file = clone / "config" / "stack.schema.json"
     file.unlink()
     assert run("stack", "schema", "--write").code == 0
-    assert file.read_text() == render_schema()
+    assert file.read_text() == run("stack", "schema").out
 
 
 @pytest.mark.usefixtures("clone")

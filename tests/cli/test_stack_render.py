@@ -23,7 +23,9 @@ def written(folder: Path) -> dict[str, bytes]:
     return {file.relative_to(folder).as_posix(): file.read_bytes() for file in folder.rglob("*") if file.is_file()}
 
 
-def test_the_tree_is_shown_and_the_files_are_written(clone: Path, run: type_of_run) -> None:
+def test_the_tree_is_shown_and_the_files_are_written(
+    clone: Path, run: type_of_run, monkeypatch: pytest.MonkeyPatch
+) -> None:
     ran = run("stack", "render", "checkout-dev")
     assert ran.code == 0, ran.err
     lines = ran.out.splitlines()
@@ -32,6 +34,10 @@ def test_the_tree_is_shown_and_the_files_are_written(clone: Path, run: type_of_r
     files = written(clone / "build" / "checkout-dev")
     assert f"{len(lines)} resources, {len(files)} files in " in ran.err
     assert "resources.json" in files
+    monkeypatch.setenv("COLUMNS", "80")
+    narrow = run("stack", "render", "checkout-dev").out.splitlines()
+    assert "   │  ├─ aws:iam/rolePolicyAttachment:RolePolicyAttachment" in narrow
+    assert not [line for line in narrow if len(line) > 80 and len(line.strip(" │├└─").split()) > 1]
 
 
 def test_a_rejected_stack_does_not_keep_the_others_from_being_rendered(clone: Path, run: type_of_run) -> None:
@@ -64,4 +70,5 @@ def test_the_tree_shows_children_below_their_parents_by_type_and_name() -> None:
         ResourceNode("u:a2", "u:top", "t:A", "z"),
         ResourceNode("u:a1", "u:a2", "t:C", "c"),
     ]
-    assert list(draw_tree(nodes)) == ["t:Stack top", "├─ t:A z", "│  └─ t:C c", "└─ t:B b"]
+    drawn = [f"{first}{text}" for first, _, text in draw_tree(nodes)]
+    assert drawn == ["t:Stack top", "├─ t:A z", "│  └─ t:C c", "└─ t:B b"]

@@ -202,8 +202,6 @@ def _report(architecture: str) -> NodeReport:
         kernel="6.12.40",
         distribution="Amazon Linux 2023.9.20261106",
         programs=(ProgramFile("kubelet", "/usr/bin/kubelet", elf, "v1.35.4-eks-1a2b3c4"),),
-        package=f"containerd 2.1.4-1 {machine}",
-        package_architecture=Architecture(architecture),
         labels={},
         taints=(parse_taint("arch=arm64:NoSchedule"),) if architecture == "arm64" else (),
     )
@@ -295,6 +293,7 @@ def test_missing_taints_are_shown_and_not_added_by_a_dry_run(verify: Callable[..
     ran = verify("--fix-taints", "--dry-run")
     assert ran.code == 1
     assert f"kubectl patch node {node['metadata']['name']} --type=json -p" in ran.err
+    assert "taint-missing" in ran.out
     assert "leaves running pods" in ran.err
     assert "the group's next node starts without it too: run `pulumi up`" in ran.err
     assert "kubectl --context=here patch node" in verify("--fix-taints", "--dry-run", "--context", "here").err
@@ -323,29 +322,3 @@ def test_adding_taints_needs_somebody_to_ask_and_the_right(verify: Callable[...,
     ran = verify("--fix-taints", "--yes")
     assert ran.code == 3
     assert 'resources: ["nodes"], verbs: ["patch"]' in ran.err
-
-
-@pytest.mark.parametrize(
-    ("words", "message"),
-    [
-        ((), "Which nodes? Give a STACK, or --cluster NAME."),
-        ((STACK, "--cluster", "shop"), "STACK and --cluster are mutually exclusive."),
-        (("--cluster", "shop", "--fix-taints"), "--fix-taints needs a STACK."),
-        ((STACK, "--yes"), "--yes and --dry-run belong to --fix-taints."),
-    ],
-)
-def test_options_that_exclude_each_other_are_rejected(run: type_of_run, words: tuple[str, ...], message: str) -> None:
-    ran = run("verify", "nodes", *words)
-    assert ran.code == 2
-    assert message in ran.err
-
-
-@pytest.mark.parametrize("form", ["csv", "markdown", "sarif"])
-def test_other_formats_hold_the_findings(verify: Callable[..., Ran], cluster: Cluster, form: str) -> None:
-    cluster.node("arm64")["spec"]["taints"] = []
-    ran = verify("-o", form)
-    assert ran.code == 1
-    assert "taint" in ran.out
-    if form == "sarif":
-        (result,) = ran.json["runs"][0]["results"]
-        assert (result["ruleId"], result["level"]) == ("taint-missing", "error")

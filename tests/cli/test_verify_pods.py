@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 from pathlib import Path
 from typing import Any
@@ -127,51 +125,6 @@ def test_the_exit_code_counts_what_is_wrong_and_with_fail_on_what_is_not_known(
 ) -> None:
     kept = [each for each in objects if each["metadata"]["name"] not in omitted]
     assert run("verify", "pods", written(tmp_path, kept), "--fail-on", fail_on).code == code
-
-
-def test_csv_has_a_row_per_container_and_sarif_a_finding_per_workload(
-    run: type_of_run, tmp_path: Path, objects: list[dict[str, Any]]
-) -> None:
-    file = written(tmp_path, objects)
-    rows = list(csv.DictReader(io.StringIO(run("verify", "pods", file, "--output", "csv").out)))
-    assert [(row["pod"], row["verdict"], row["kind"]) for row in rows] == [
-        ("wrong", "wrong", "platform manifest"),
-        ("unknown", "cannot tell", "unknown"),
-        ("consistent", "consistent", "index"),
-        ("proven", "proven", "platform manifest"),
-    ]
-    sarif = run("verify", "pods", file, "--output", "sarif").json
-    assert [each["ruleId"] for each in sarif["runs"][0]["results"]] == [
-        "pod-wrong-architecture",
-        "pod-architecture-unknown",
-    ]
-
-
-def test_manifests_without_pods_are_rejected(run: type_of_run, tmp_path: Path) -> None:
-    ran = run("verify", "pods", written(tmp_path, [node("arm")]))
-    assert (ran.code, ran.out) == (2, "")
-    assert "no Pods found. It reads the status of live Pods: kubectl get pods" in ran.err
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (
-            ("-", "--region", "eu-west-1"),
-            "error: --region and --profile are only used with --on-node. Omit them, or add it.\n",
-        ),
-        (
-            ("-", "--context", "x"),
-            (
-                "error: --context can't be combined with --manifests. --manifests FILE reads manifests, --live reads a "
-                "cluster.\n"
-            ),
-        ),
-    ],
-)
-def test_options_that_have_no_use_are_rejected(run: type_of_run, arguments: tuple[str, ...], message: str) -> None:
-    ran = run("verify", "pods", *arguments)
-    assert (ran.code, ran.out, ran.err) == (2, "", message)
 
 
 @pytest.fixture

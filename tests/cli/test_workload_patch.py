@@ -129,34 +129,6 @@ def test_one_workload_that_can_t_be_changed_stops_all_and_is_named(run: type_of_
     assert (clone / "pod.yaml").read_text(encoding="utf-8") == POD
 
 
-WRONG = [
-    (("pod.yaml",), "No change is given. Add --prefer, --require, --tolerate or --spread-zones."),
-    (("pod.yaml", "--prefer", "arm64", "--require", "arm64"), "--prefer and --require are mutually exclusive."),
-    (
-        ("pod.yaml", "--require", "amd64", "--tolerate", "arm64"),
-        "--require amd64 excludes the nodes that --tolerate arm64 allows.",
-    ),
-    (("pod.yaml", "--require", "amd64", "--weight", "3"), "--weight needs --prefer."),
-    (("pod.yaml", "--prefer", "arm64", "--taint", "a:NoSchedule"), "--taint needs --tolerate."),
-    (("pod.yaml", "--tolerate", "arm64", "--taint", "a"), "'a' has no effect."),
-    (
-        ("pod.yaml", "--tolerate", "arm64", "--taint", "a:NoSchedule", "--stack", "x"),
-        "--taint and --stack are mutually exclusive",
-    ),
-    (("pod.yaml", "--tolerate", "amd64"), "amd64 nodes have no default taint."),
-    (("gone.yaml", "--tolerate", "arm64"), "gone.yaml does not exist."),
-    (("empty", "--tolerate", "arm64"), "empty contains no manifests."),
-    (("values.yaml", "--tolerate", "arm64"), "values.yaml has no Kubernetes objects."),
-    (("latin.yaml", "--tolerate", "arm64"), "latin.yaml can't be read: 'utf-8' codec"),
-    (("pod.yaml", "--tolerate", "arm64", "--name", "gone"), "No pod template is selected."),
-    (("pod.yaml", "--tolerate", "arm64", "-l", "=a"), "'=a' is not a label selector."),
-    (("-", "--tolerate", "arm64", "--in-place"), "Standard input can't be written in place."),
-    (("pod.yaml", "--tolerate", "arm64", "--in-place", "--diff"), "--in-place and --diff are mutually exclusive."),
-    (("pod.yaml", "--tolerate", "arm64", "--format", "kustomize", "--check"), "--format kustomize prints patches."),
-    (("pod.yaml", "--tolerate", "arm64", "-o", "json"), "--output json prints a report instead of the manifests."),
-]
-
-
 def test_replicas_are_spread_over_zones_and_the_option_says_how(run: type_of_run, tmp_path: Path) -> None:
     file = tmp_path / "api.yaml"
     selector = "selector: {matchLabels: {app: api}}"
@@ -168,19 +140,6 @@ def test_replicas_are_spread_over_zones_and_the_option_says_how(run: type_of_run
     assert "spreads over zones (ScheduleAnyway)" in ran.err
     assert "topologyKey: topology.kubernetes.io/zone" in ran.out
     assert run("workload", "patch", "--manifests", str(file), "--spread-zones", "Sometimes").code == 2
-
-
-@pytest.mark.parametrize(("arguments", "said"), WRONG)
-def test_what_makes_no_sense_is_one_line_with_the_fix(
-    run: type_of_run, clone: Path, arguments: tuple[str, ...], said: str
-) -> None:
-    (clone / "empty").mkdir()
-    (clone / "values.yaml").write_text("replicas: 3\n", encoding="utf-8")
-    (clone / "latin.yaml").write_bytes("kind: é\n".encode("latin-1"))
-    ran = run("workload", "patch", *arguments)
-    assert (ran.code, ran.out) == (2, "")
-    assert ran.err.startswith(f"error: {said}")
-    assert ran.err.count("\n") == 1
 
 
 def test_images_without_the_architecture_are_rejected_when_they_are_checked(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 import json
 import os
 import re
@@ -28,15 +27,13 @@ _client = cache(client)
 class Aws:
     """A running AWS server that holds one EKS cluster and its surroundings.
 
-    Subnets (one per zone of :data:`ZONES`) and the security group carry the tag :data:`DISCOVERY` with the cluster's
+    Subnets (one per zone of :data:`ZONES`) and a security group carry the tag :data:`DISCOVERY` with the cluster's
     name; the queue for interruptions has that name too.
     """
 
     url: str
     cluster: str
     node_role: str
-    security_group: str
-    subnets: tuple[str, ...]
 
     @property
     def controls(self) -> Remote:
@@ -97,20 +94,19 @@ def start(programs: Programs, plane: ControlPlane, *, cluster: str) -> Aws:
     ec2, iam = client("ec2", url, REGION), client("iam", url, REGION)
     discovery = [{"Key": DISCOVERY, "Value": cluster}]
     rows = ec2.describe_subnets(Filters=[{"Name": "availability-zone", "Values": list(ZONES)}])["Subnets"]
-    subnets = tuple(row["SubnetId"] for row in sorted(rows, key=lambda row: str(row["AvailabilityZone"])))
+    subnets = [row["SubnetId"] for row in rows]
     group = ec2.create_security_group(GroupName=f"{cluster}-node", Description="nodes", VpcId=rows[0]["VpcId"])
     ec2.create_tags(Resources=[*subnets, group["GroupId"]], Tags=discovery)
     role = iam.create_role(RoleName=f"{cluster}-control-plane", AssumeRolePolicyDocument=_trust("eks.amazonaws.com"))
-    authority = base64.b64encode(plane.kube.access.certificate.read_bytes()).decode()
-    Remote(url).lead_clusters_to(plane.kube.access.url, authority)
+    Remote(url).lead_clusters_to(plane.kube.access.url, plane.kube.access.authority)
     client("eks", url, REGION).create_cluster(
         name=cluster,
         version=".".join(plane.version.removeprefix("v").split(".")[:2]),
         roleArn=role["Role"]["Arn"],
-        resourcesVpcConfig={"subnetIds": list(subnets), "securityGroupIds": [group["GroupId"]]},
+        resourcesVpcConfig={"subnetIds": subnets, "securityGroupIds": [group["GroupId"]]},
     )
     client("sqs", url, REGION).create_queue(QueueName=cluster)
-    made = Aws(url, cluster, f"{cluster}-node", group["GroupId"], subnets)
+    made = Aws(url, cluster, f"{cluster}-node")
     made.ensure_node_role(made.node_role)
     return made
 

@@ -14,7 +14,9 @@ from tests.cluster import charts
 from tests.cluster.karpenter import NAMESPACE
 
 RELEASE = "kubernetes:helm.sh/v3:Release"
-CLUSTER_AUTOSCALER = "cluster-autoscaler"
+_UNREACHABLE = ("cluster-autoscaler", DEVICE_PLUGIN.name)
+"""Charts that are in no registry that a test can reach."""
+_OF_PODS = ("affinity", "dnsPolicy", "priorityClassName", "securityContext", "tolerations", "topologySpreadConstraints")
 
 
 class NotCollectedError(Exception):
@@ -23,8 +25,6 @@ class NotCollectedError(Exception):
 
 def collected(resources: Iterable[Recorded]) -> list[Object]:
     """Return the objects in an order in which they can be applied: CRDs and node classes before what needs them.
-
-    The cluster autoscaler's chart is in no registry that a test can reach; :func:`stand_in` is in its place.
 
     Raises:
         NotCollectedError: a resource is neither an object with apiVersion and kind, nor a release known here.
@@ -48,10 +48,8 @@ def _manifest(resource: Recorded) -> Object:
 
 def _released(release: Recorded) -> list[Object]:
     chart = str(release.inputs["chart"]).rpartition("/")[2]
-    if chart == CLUSTER_AUTOSCALER:
-        return stand_in(_values(release))
-    if chart == DEVICE_PLUGIN.name:
-        return device_plugin(_values(release))
+    if chart in _UNREACHABLE:
+        return stand_in(chart, _values(release))
     if chart == helm.WEBHOOK.name:
         return helm.render_chart(helm.WEBHOOK, _values(release), namespace=str(release.inputs["namespace"]))
     if chart not in charts.KNOWN:
@@ -73,72 +71,27 @@ def _values(release: Recorded) -> Mapping[str, Any]:
     return values
 
 
-def device_plugin(values: Mapping[str, Any]) -> list[Object]:
-    """Stand-in for NVIDIA's chart, which the Go module proxy does not have: its values at their places."""
-    labels = {"app.kubernetes.io/name": values["fullnameOverride"]}
-    pod = {
-        "priorityClassName": "system-node-critical",
-        "containers": [{"name": "nvidia-device-plugin-ctr", "image": "k8s-device-plugin"}],
-        **{key: values[key] for key in ("affinity", "tolerations")},
-    }
-    return [
-        {
-            "apiVersion": "apps/v1",
-            "kind": "DaemonSet",
-            "metadata": {"name": values["fullnameOverride"], "namespace": NAMESPACE},
-            "spec": {
-                "selector": {"matchLabels": labels},
-                "template": {"metadata": {"labels": labels}, "spec": pod},
-            },
-        }
-    ]
+def stand_in(name: str, values: Mapping[str, Any]) -> list[Object]:
+    """Stand-in for a chart that no test can reach: a Deployment whose pods have the values that charts copy into pods.
 
-
-def stand_in(values: Mapping[str, Any]) -> list[Object]:
-    """Stand-in for the cluster autoscaler's chart: its values at the places that the chart's documentation names.
-
-    So the API server judges tolerations, spread, security contexts, resources, budget and the priorities' map. It
-    does not show the chart's own templates, arguments and rights.
+    So the API server judges tolerations, affinity, spread, security contexts and resources. It does not show the
+    chart's own templates, arguments and rights.
     """
-    meta = {"name": CLUSTER_AUTOSCALER, "namespace": NAMESPACE}
-    labels = {"app.kubernetes.io/instance": CLUSTER_AUTOSCALER}
-    selector = {"matchLabels": labels}
+    labels = {"app.kubernetes.io/name": name}
     container = {
-        "name": CLUSTER_AUTOSCALER,
-        "image": f"cluster-autoscaler:{values['image']['tag']}",
-        "args": [f"--{key}={value}" for key, value in sorted(values["extraArgs"].items())],
-        "resources": values["resources"],
-        "securityContext": values["containerSecurityContext"],
+        "resources": values.get("resources", {}),
+        "securityContext": values.get("containerSecurityContext", {}),
     }
     pod = {
-        "containers": [container],
-        "serviceAccountName": values["rbac"]["serviceAccount"]["name"],
-        "priorityClassName": values["priorityClassName"],
-        "securityContext": values["securityContext"],
-        **{key: values[key] for key in ("dnsPolicy", "tolerations", "topologySpreadConstraints")},
+        "containers": [{"name": name, "image": name, **container}],
+        **{key: values[key] for key in _OF_PODS if key in values},
     }
+    template = {"metadata": {"labels": labels}, "spec": pod}
     return [
-        {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": meta},
-        {
-            "apiVersion": "v1",
-            "kind": "ConfigMap",
-            "metadata": {**meta, "name": "cluster-autoscaler-priority-expander"},
-            "data": {"priorities": values["expanderPriorities"]},
-        },
-        {
-            "apiVersion": "policy/v1",
-            "kind": "PodDisruptionBudget",
-            "metadata": meta,
-            "spec": {**values["podDisruptionBudget"], "selector": selector},
-        },
         {
             "apiVersion": "apps/v1",
             "kind": "Deployment",
-            "metadata": meta,
-            "spec": {
-                "replicas": values["replicaCount"],
-                "selector": selector,
-                "template": {"metadata": {"labels": labels}, "spec": pod},
-            },
-        },
+            "metadata": {"name": name, "namespace": NAMESPACE},
+            "spec": {"replicas": 1, "selector": {"matchLabels": labels}, "template": template},
+        }
     ]

@@ -22,17 +22,13 @@ _MOST_WORKLOADS, _MOST_REPLICAS = 8, 7
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """Workloads in a namespace of their own, on the nodes of ``stack``, and what fails.
-
-    ``free``: kube-scheduler places the pods before the failure too, and the model starts from where they are.
-    """
+    """Workloads in a namespace of their own, on the nodes of ``stack``, and what fails."""
 
     name: str
     namespace: str
     stack: FailingStack
     manifests: tuple[Object, ...]
     failure: CapacityFailure
-    free: bool
 
     def of_kind(self, *kinds: str) -> list[Object]:
         """The manifests of these kinds."""
@@ -70,12 +66,10 @@ def _case(number: int, stack: FailingStack, deck: list[Trait], chance: Random) -
         names.append(trait.name)
         left -= cpu * replicas
     failure = stack.failure(chance)
-    free = bool(chance.getrandbits(1))
     return Case(
         name=f"{stack.name}, {failure}: {' + '.join(names)}",
         namespace=namespace,
         stack=stack,
         manifests=tuple(manifests),
         failure=failure,
-        free=free,
     )

@@ -23,9 +23,10 @@ PATIENCE = 8
 
 
 @dataclass(slots=True)
-class Stage:
-    """The number of pods without a node, by workload: as simulated, and on the cluster."""
+class Played:
+    """A case, and the number of its pods without a node after the failure, by workload: simulated, and real."""
 
+    case: Case
     simulated: Mapping[str, int] = field(default_factory=dict)
     real: Mapping[str, int] = field(default_factory=dict)
     choices: Choices = field(default_factory=Choices)
@@ -34,30 +35,6 @@ class Stage:
     def agrees(self) -> bool:
         """Whether the same pods have a node."""
         return self.simulated == self.real
-
-
-@dataclass(slots=True)
-class Played:
-    """A case before and after the failure."""
-
-    case: Case
-    before: Stage = field(default_factory=Stage)
-    after: Stage = field(default_factory=Stage)
-    from_manifests: Mapping[str, int] = field(default_factory=dict)
-    """The pods without a node after the failure as simulated without knowing where kube-scheduler put them."""
-
-    @property
-    def agrees(self) -> bool:
-        """Whether model and cluster agree before and after the failure."""
-        return self.before.agrees and self.after.agrees
-
-    def rejected(self) -> list[str]:
-        """What kube-scheduler did and the model does not allow, one line each."""
-        return [
-            f"{self.case.name}: {when}: {line}"
-            for when, stage in (("before", self.before), ("after", self.after))
-            for line in stage.choices.rejected
-        ]
 
 
 def play(kube: Kube, cases: Sequence[Case]) -> list[Played]:
@@ -74,27 +51,15 @@ def play(kube: Kube, cases: Sequence[Case]) -> list[Played]:
 
 
 def _before(runs: Runs, played: Mapping[Run, Played]) -> None:
-    """Start the nodes and the pods: these on the nodes that the model chose, or where kube-scheduler puts them."""
-    made = {run: _settled(run.case, run.case.pods()) for run in runs.all}
+    """Start the nodes that the groups begin with, and the pods, which kube-scheduler places."""
     start = {}
-    for run, before in made.items():
-        nodes = before.settled.nodes
-        played[run].before.simulated = _count(before.settled.unplaced)
-        first = sum(group.sizes.desired for group in before.plan.node_groups) if run.case.free else len(nodes)
-        start[run] = nodes[:first]
+    for run in runs.all:
+        before = _settled(run.case, run.case.pods())
+        start[run] = before.settled.nodes[: sum(group.sizes.desired for group in before.plan.node_groups)]
     runs.add_nodes(start, "a")
-
-    def create(run: Run) -> None:
-        if run.case.free:
-            run.create(pod for pod in run.case.pods() if not pod.per_node)
-            return
-        for state in made[run].settled.nodes:
-            run.create(state.pods, run.named(state.name, "a"))
-        run.create(made[run].settled.unplaced)
-
-    runs.each(create)
+    runs.each(lambda run: run.create(pod for pod in run.case.pods() if not pod.per_node))
     runs.decided()
-    _grow(runs, "b", {run: CapacityFailure() for run in runs.all}, {run: played[run].before for run in runs.all})
+    _grow(runs, "b", {run: CapacityFailure() for run in runs.all}, played)
 
 
 def _after(runs: Runs, played: Mapping[Run, Played]) -> None:
@@ -104,16 +69,15 @@ def _after(runs: Runs, played: Mapping[Run, Played]) -> None:
     for run in runs.all:
         before = _settled(run.case, [*run.waiting(), *run.daemons], run.states())
         after[run] = fail_nodes(before, run.case.failure)
-        played[run].after.simulated = _count(after[run].settled.unplaced)
-        alone = fail_nodes(_settled(run.case, run.case.pods()), run.case.failure)
-        played[run].from_manifests = _count(alone.settled.unplaced)
+        played[run].simulated = _count(after[run].settled.unplaced)
         replaced[run] = _replaced(after[run], before)
     runs.each(lambda run: run.lose(each.name for each in after[run].lost))
     runs.add_nodes(replaced, "c")
     runs.each(lambda run: run.create(_created_again(after[run])))
     runs.decided()
-    failures = {run: run.case.failure for run in runs.all}
-    _grow(runs, "d", failures, {run: played[run].after for run in runs.all})
+    _grow(runs, "d", {run: run.case.failure for run in runs.all}, played)
+    for run in runs.all:
+        played[run].real = _count(run.waiting())
 
 
 def _replaced(after: After, before: Before) -> list[NodeState]:
@@ -136,20 +100,18 @@ def _created_again(after: After) -> list[Pod]:
     return sorted(after.displaced, key=lambda pod: places[owner(pod)])
 
 
-def _grow(runs: Runs, stage: str, failures: Mapping[Run, CapacityFailure], stages: Mapping[Run, Stage]) -> None:
+def _grow(runs: Runs, stage: str, failures: Mapping[Run, CapacityFailure], played: Mapping[Run, Played]) -> None:
     """Add nodes for pods that are waiting, as the model says that the autoscaler does, until that helps no longer."""
     for number in range(MOST_ROUNDS):
-        new = _next_nodes(runs, failures, stages)
+        new = _next_nodes(runs, failures, played)
         if not any(new.values()):
             break
         runs.add_nodes(new, f"{stage}{number}")
         runs.decided()
-    for run in runs.all:
-        stages[run].real = _count(run.waiting())
 
 
 def _next_nodes(
-    runs: Runs, failures: Mapping[Run, CapacityFailure], stages: Mapping[Run, Stage]
+    runs: Runs, failures: Mapping[Run, CapacityFailure], played: Mapping[Run, Played]
 ) -> dict[Run, Sequence[NodeState]]:
     """The nodes that the autoscaler adds next. What kube-scheduler has done until then is judged."""
     found = {run: next_nodes(run, failures[run]) for run in runs.all}
@@ -159,8 +121,8 @@ def _next_nodes(
         runs.decided()
         found = {run: next_nodes(run, failures[run]) for run in runs.all}
     for run, (_, waits) in found.items():
-        judge(run, stages[run].choices)
-        stages[run].choices.rejected += waits
+        judge(run, played[run].choices)
+        played[run].choices.rejected += waits
     return {run: nodes for run, (nodes, _) in found.items()}
 
 

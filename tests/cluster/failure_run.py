@@ -92,30 +92,25 @@ class Run:
                 node = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": name}}
                 self.kube.patch(node, {"spec": {"unschedulable": None}})
 
-    def create(self, pods: Iterable[Pod], node: str = "") -> None:
-        """Create pods in their order, on ``node`` or for kube-scheduler to place."""
+    def create(self, pods: Iterable[Pod]) -> None:
+        """Create pods in their order, for kube-scheduler to place."""
         for pod in pods:
             self.pods[pod.name] = pod
             assert pod.owner is not None
             template = _selecting(self._templates[pod.owner.name], self.case.namespace)
             metadata = {"name": pod.name, "namespace": self.case.namespace, "labels": template["metadata"]["labels"]}
-            if node:
-                self.bound[pod.name] = node
-            spec = {**template["spec"], **({"nodeName": node} if node else {})}
-            self.kube.create({"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec})
+            self.kube.create({"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": template["spec"]})
 
-    def lose(self, names: Iterable[str]) -> list[Pod]:
-        """Delete nodes with their pods, and return these, sorted as the manifests are."""
+    def lose(self, names: Iterable[str]) -> None:
+        """Delete nodes with their pods."""
         lost = []
         for name in names:
             self.kube.delete({"apiVersion": "v1", "kind": "Node", "metadata": {"name": name}})
             del self.nodes[name]
             lost += [pod for pod, node in self.bound.items() if node == name]
-        gone = [self.pods[name] for name in lost]
-        for pod in gone:
-            self._delete(pod.name)
-            del self.pods[pod.name], self.bound[pod.name]
-        return self.in_order(gone)
+        for name in lost:
+            self._delete(name)
+            del self.pods[name], self.bound[name]
 
     def _delete(self, pod: str) -> None:
         metadata = {"name": pod, "namespace": self.case.namespace}
@@ -163,10 +158,6 @@ class Run:
     def waiting(self) -> list[Pod]:
         """The pods without a node."""
         return self.in_order(pod for name, pod in self.pods.items() if name not in self.bound)
-
-    def pending(self) -> Counter[str]:
-        """The number of pods without a node, by workload."""
-        return Counter(owner(pod) for pod in self.waiting())
 
     def end(self) -> None:
         """Delete the namespace with everything in it."""

@@ -10,12 +10,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from sandbox.cluster.kube import Object
-from tests.cluster.scenario_pods import expression, preferred, required
-from tests.scheduling.manifests import ARM64_TOLERATION, ZONES
+from tests.cluster.scenario_pods import about_pods, preferred, required, spread
+from tests.scheduling.manifests import ARM64_TOLERATION, ZONES, expression
 
 ARCHITECTURE, ZONE, HOST = "kubernetes.io/arch", "topology.kubernetes.io/zone", "kubernetes.io/hostname"
 CAPACITY = "eks.amazonaws.com/capacityType"
-REQUIRED, PREFERRED = (f"{kind}DuringSchedulingIgnoredDuringExecution" for kind in ("required", "preferred"))
 PRIORITY_CLASSES: Sequence[Object] = [
     {"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass", "metadata": {"name": name}, "value": value, **more}
     for name, value, more in (
@@ -81,13 +80,9 @@ def _tolerant(**spec: Any) -> Make:
     return _plain(**_TOLERANT, **spec)
 
 
-def _spread(*keys: str, action: str = "DoNotSchedule", tolerant: bool = True, **more: Any) -> Make:
+def _spread(*keys: str, tolerant: bool = True, **more: Any) -> Make:
     def make(ask: Ask) -> list[Object]:
-        rules = [
-            {"maxSkew": 1, "topologyKey": key, "whenUnsatisfiable": action,
-             "labelSelector": {"matchLabels": {"app": ask.name}}, **more}
-            for key in keys
-        ]  # fmt: skip
+        rules = [rule for key in keys for rule in spread(ask.name, key, **more)["topologySpreadConstraints"]]
         return [ask.deployment(topologySpreadConstraints=rules, **(_TOLERANT if tolerant else {}))]
 
     return make
@@ -97,9 +92,8 @@ def _about_pods(rule: str, key: str, *, other: bool = False, preferred: bool = F
     """Pod (anti-)affinity to the workload's own pods, or to those of another workload."""
 
     def make(ask: Ask) -> list[Object]:
-        term: Object = {"topologyKey": key, "labelSelector": {"matchLabels": {"app": ask.other if other else ask.name}}}
-        rules = {PREFERRED: [{"weight": 100, "podAffinityTerm": term}]} if preferred else {REQUIRED: [term]}
-        return [ask.deployment(affinity={rule: rules}, **(_TOLERANT if tolerant else {}))]
+        rules = about_pods(rule, ask.other if other else ask.name, key, preferred=preferred)
+        return [ask.deployment(**rules, **(_TOLERANT if tolerant else {}))]
 
     return make
 

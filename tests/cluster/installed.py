@@ -14,8 +14,8 @@ POOL = "default"
 _SYSTEM = {"namespace": charts.NAMESPACE}
 
 
-def karpenter(cluster: str, *, weight: int | None = None) -> list[Object]:
-    """Karpenter by Helm, and a node class and NodePool of its own: the getting-started page, without ``weight``.
+def karpenter(cluster: str) -> list[Object]:
+    """Karpenter by Helm, and a node class and NodePool of its own: the getting-started page.
 
     Source: https://karpenter.sh/v1.14/getting-started/getting-started-with-karpenter/ (values, "Create NodePool"); the
     role's name is also that of terraform-aws-eks' example.
@@ -45,7 +45,6 @@ def karpenter(cluster: str, *, weight: int | None = None) -> list[Object]:
             },
             "limits": {"cpu": 1000},
             "disruption": {"consolidationPolicy": "WhenEmptyOrUnderutilized", "consolidateAfter": "1m"},
-            **({} if weight is None else {"weight": weight}),
         },
     }
     own = node_class(cluster, f"KarpenterNodeRole-{cluster}", name=POOL)

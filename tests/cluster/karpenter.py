@@ -7,7 +7,7 @@ installs, and no others.
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from functools import cache
 from typing import Any
@@ -47,6 +47,11 @@ def install_crds(kube: Kube, *more: Object) -> None:
     definitions = (*crds(), *more)
     for definition in definitions:
         kube.apply(definition)
+    wait_for_definitions(kube, definitions)
+
+
+def wait_for_definitions(kube: Kube, definitions: Iterable[Mapping[str, Any]]) -> None:
+    """Return when the API server serves what these definitions define."""
     for definition in definitions:
         name = definition["metadata"]["name"]
 

@@ -9,17 +9,10 @@ from typing import Any
 
 from multiarch.facts.architectures import parse_ec2_architecture
 from multiarch.facts.instance_types import compute_max_pods, get_instance_type
+from multiarch.facts.node_resources import EVICTION_MIB, UNUSABLE_MEMORY_PER_MILLE, compute_reserved_cpu
 from sandbox.cluster.kube import Object
 
-VM_MEMORY_OVERHEAD = 0.075
-"""The share of an instance's memory that its machine does not see: what Karpenter assumes of types it has not met."""
-EVICTION_MIB = 100
 UNREGISTERED = {"key": "karpenter.sh/unregistered", "effect": "NoExecute"}
-_EFFECTS = {
-    "NO_SCHEDULE": "NoSchedule",
-    "NO_EXECUTE": "NoExecute",
-    "PREFER_NO_SCHEDULE": "PreferNoSchedule",
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,16 +33,6 @@ def for_karpenter(node_class: Mapping[str, Any]) -> Joining:
     mappings = node_class.get("blockDeviceMappings") or [{}]
     disk = str(mappings[0].get("ebs", {}).get("volumeSize", "20Gi"))
     return Joining({}, (UNREGISTERED,), int(disk.removesuffix("Gi")), node_class.get("kubelet", {}).get("maxPods"))
-
-
-def for_managed_group(group: Mapping[str, Any]) -> Joining:
-    """An instance of a managed node group, as DescribeNodegroup describes it."""
-    taints = [
-        {"key": row["key"], "value": row.get("value", ""), "effect": _EFFECTS[row["effect"]]}
-        for row in group.get("taints") or ()
-    ]
-    labels = {**(group.get("labels") or {}), "eks.amazonaws.com/nodegroup": group["nodegroupName"]}
-    return Joining(labels, taints, group.get("diskSize") or 20)
 
 
 def node(instance: Mapping[str, Any], joining: Joining) -> Object:
@@ -97,7 +80,7 @@ def status(instance: Mapping[str, Any], joining: Joining) -> Object:
     """
     kind = get_instance_type(instance["InstanceType"])
     pods = joining.max_pods or compute_max_pods(kind)
-    memory = int(kind.memory_mib * (1 - VM_MEMORY_OVERHEAD))
+    memory = kind.memory_mib * (1000 - UNUSABLE_MEMORY_PER_MILLE) // 1000
     disk = joining.disk_gib * 1024
     capacity = {
         "cpu": str(kind.vcpus),
@@ -106,7 +89,7 @@ def status(instance: Mapping[str, Any], joining: Joining) -> Object:
         "ephemeral-storage": f"{disk}Mi",
     }
     allocatable = {
-        "cpu": f"{kind.vcpus * 1000 - reserved_millicores(kind.vcpus)}m",
+        "cpu": f"{kind.vcpus * 1000 - compute_reserved_cpu(kind.vcpus)}m",
         "memory": f"{memory - 255 - 11 * pods - EVICTION_MIB}Mi",
         "pods": str(pods),
         "ephemeral-storage": f"{disk - 1024 - disk // 10}Mi",
@@ -125,9 +108,3 @@ _VERSIONS = {
     "bootID": "", "machineID": "", "systemUUID": "", "kernelVersion": "", "osImage": "",
     "containerRuntimeVersion": "", "kubeletVersion": "", "kubeProxyVersion": "",
 }  # fmt: skip
-
-
-def reserved_millicores(vcpus: int) -> int:
-    """CPU that EKS nodes set aside: 6 % of the first, 1 % of the second, 0.5 % of two more, 0.25 % of the rest."""
-    shares = [60, 10, 5, 5]
-    return int(sum(shares[:vcpus]) + 2.5 * max(0, vcpus - len(shares)))

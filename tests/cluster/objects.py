@@ -115,3 +115,21 @@ def workload_of(
     group = "batch" if kind in ("CronJob", "Job") else "apps"
     metadata = {"name": name, "namespace": space}
     return {"apiVersion": f"{group}/v1", "kind": kind, "metadata": metadata, "spec": parts[kind]}
+
+
+def stand_in_definition(api_version: str, kind: str, *, plural: str = "", scope: str = "Namespaced") -> Object:
+    """A CustomResourceDefinition in place of one that is not to be had: any object of the kind is accepted."""
+    group, version = api_version.split("/")
+    plural = plural or f"{kind.lower()}s"
+    schema = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
+    return {
+        "apiVersion": "apiextensions.k8s.io/v1",
+        "kind": "CustomResourceDefinition",
+        "metadata": {"name": f"{plural}.{group}"},
+        "spec": {
+            "group": group,
+            "scope": scope,
+            "names": {"plural": plural, "singular": kind.lower(), "kind": kind, "listKind": f"{kind}List"},
+            "versions": [{"name": version, "served": True, "storage": True, "schema": {"openAPIV3Schema": schema}}],
+        },
+    }

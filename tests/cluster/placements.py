@@ -31,10 +31,8 @@ class Placement:
     """
 
     pool: str
-    instance_type: str
     architecture: str
     capacity_type: str
-    zone: str
     claim: str
     node: str
 
@@ -110,10 +108,8 @@ class Watch:
         labels: Mapping[str, str] = source["metadata"]["labels"]
         return Placement(
             pool=labels.get("karpenter.sh/nodepool", ""),
-            instance_type=labels.get(_TYPE, ""),
             architecture=labels.get("kubernetes.io/arch", ""),
             capacity_type=labels.get("karpenter.sh/capacity-type", ""),
-            zone=labels.get("topology.kubernetes.io/zone", ""),
             claim=claim,
             node=on,
         )

@@ -23,7 +23,7 @@ from sandbox.cluster.kube import Kube, Object
 from sandbox.cluster.programs import Programs, wait_for
 from sandbox.layout import CLONE
 from tests.cluster.kubelets import Kubelets, group_node
-from tests.cluster.objects import ARM64_TOLERATION
+from tests.cluster.objects import ARM64_TOLERATION, workload_of
 from tests.cluster.reading import token_of
 from tests.stack.words import plan
 
@@ -217,16 +217,9 @@ def template(app: str, image: str, *, tolerates_arm64: bool = True, cpu: str = "
 
 def deployment(app: str, image: str, replicas: int, **spec: Any) -> Object:
     """A Deployment."""
-    return {
-        "apiVersion": "apps/v1",
-        "kind": "Deployment",
-        "metadata": {"name": app, "namespace": SPACE},
-        "spec": {
-            "replicas": replicas,
-            "selector": {"matchLabels": {"app": app}},
-            "template": template(app, image, **spec),
-        },
-    }
+    made = workload_of("Deployment", app, SPACE, replicas=replicas)
+    made["spec"]["template"] = template(app, image, **spec)
+    return made
 
 
 def budget(app: str, *, at_least: int) -> Object:

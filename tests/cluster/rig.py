@@ -10,7 +10,6 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from sandbox.cluster import control_plane
 from sandbox.cluster.control_plane import ControlPlane
 from sandbox.cluster.kube import Kube, KubeError, Object, condition, is_true
 from sandbox.cluster.programs import ClusterError, Program, Programs, wait_for
@@ -221,10 +220,3 @@ def running(programs: Programs, plane: ControlPlane, *, cluster: str = "rig") ->
     controller = karpenter.start(programs, plane, aws)
     with Bridge(plane.kube, aws).running() as bridge:
         yield Rig(plane, aws, controller, bridge)
-
-
-@contextlib.contextmanager
-def complete() -> Iterator[Rig]:
-    """Start everything, and end it on leaving."""
-    with Programs.running() as programs, running(programs, control_plane.start(programs)) as rig:
-        yield rig

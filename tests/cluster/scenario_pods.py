@@ -13,6 +13,8 @@ from typing import Any
 from sandbox.cluster.kube import Object
 from tests.cluster.aws import ZONES
 from tests.cluster.objects import ARM64_TOLERATION, pod
+from tests.scheduling.manifests import expression
+from tests.scheduling.manifests import required as affinity
 
 ARCHITECTURE, CAPACITY, ZONE = "kubernetes.io/arch", "karpenter.sh/capacity-type", "topology.kubernetes.io/zone"
 HOST = "kubernetes.io/hostname"
@@ -61,17 +63,9 @@ class Trait:
     ample: bool = False
 
 
-def expression(key: str, operator: str, *values: str) -> Object:
-    """A node selector requirement, without ``values`` where it has none."""
-    return {"key": key, "operator": operator} | ({"values": list(values)} if values else {})
-
-
 def required(*terms: Sequence[Object]) -> Spec:
     """Required node affinity: one of the terms."""
-    written = [{"matchExpressions": list(term)} for term in terms]
-    return {
-        "affinity": {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": written}}}
-    }
+    return {"affinity": affinity(*terms)}
 
 
 def preferred(*preferences: tuple[int, Object]) -> Spec:
@@ -94,36 +88,32 @@ def _tolerant(count: int = 1, **spec: Any) -> Callable[[Ask], list[Object]]:
     return lambda ask: ask.pods(count, **TOLERANT, **spec)
 
 
-def _term(ask: Ask, key: str) -> Object:
-    return {"topologyKey": key, "labelSelector": {"matchLabels": {"app": ask.name}}}
+def spread(name: str, key: str, action: str = "DoNotSchedule", **more: Any) -> Spec:
+    """A topology spread of a workload's pods."""
+    return {"topologySpreadConstraints": [{"maxSkew": 1, "whenUnsatisfiable": action, **_term(name, key), **more}]}
 
 
-def _spread(count: int, key: str, action: str, **more: Any) -> Callable[[Ask], list[Object]]:
-    def make(ask: Ask) -> list[Object]:
-        rule = {"maxSkew": 1, "whenUnsatisfiable": action, **_term(ask, key), **more}
-        return ask.pods(count, **TOLERANT, topologySpreadConstraints=[rule])
-
-    return make
-
-
-def _together(count: int, rule: str, key: str) -> Callable[[Ask], list[Object]]:
-    def make(ask: Ask) -> list[Object]:
-        terms = {"requiredDuringSchedulingIgnoredDuringExecution": [_term(ask, key)]}
-        return ask.pods(count, **TOLERANT, affinity={rule: terms})
-
-    return make
+def about_pods(rule: str, name: str, key: str, *, preferred: bool = False) -> Spec:
+    """Pod affinity (or anti-affinity, by ``rule``) to a workload's pods."""
+    term = _term(name, key)
+    if preferred:
+        rules = {"preferredDuringSchedulingIgnoredDuringExecution": [{"weight": 100, "podAffinityTerm": term}]}
+    else:
+        rules = {"requiredDuringSchedulingIgnoredDuringExecution": [term]}
+    return {"affinity": {rule: rules}}
 
 
-def _would_like(count: int, rule: str, key: str) -> Callable[[Ask], list[Object]]:
-    """A preference about the workload's own pods."""
+def _term(name: str, key: str) -> Object:
+    return {"topologyKey": key, "labelSelector": {"matchLabels": {"app": name}}}
 
-    def make(ask: Ask) -> list[Object]:
-        preference = {"weight": 100, "podAffinityTerm": _term(ask, key)}
-        return ask.pods(
-            count, **TOLERANT, affinity={rule: {"preferredDuringSchedulingIgnoredDuringExecution": [preference]}}
-        )
 
-    return make
+def _spread(count: int, *where: str, **more: Any) -> Callable[[Ask], list[Object]]:
+    return lambda ask: ask.pods(count, **TOLERANT, **spread(ask.name, *where, **more))
+
+
+def _together(count: int, rule: str, key: str, *, preferred: bool = False) -> Callable[[Ask], list[Object]]:
+    """A rule about the workload's own pods."""
+    return lambda ask: ask.pods(count, **TOLERANT, **about_pods(rule, ask.name, key, preferred=preferred))
 
 
 def _with_init(*, stays: bool) -> Callable[[Ask], list[Object]]:
@@ -226,10 +216,10 @@ TRAITS = (
     Trait("spread-capacity", _spread(2, CAPACITY, "DoNotSchedule")),
     Trait("apart-by-host", _together(3, "podAntiAffinity", HOST)),
     Trait("apart-by-zone", _big(_together(2, "podAntiAffinity", ZONE)), zonal=True, one_size=True),
-    Trait("likes-apart-by-host", _would_like(3, "podAntiAffinity", HOST)),
-    Trait("likes-apart-by-architecture", _would_like(3, "podAntiAffinity", ARCHITECTURE), splits=True),
-    Trait("likes-apart-by-zone", _would_like(3, "podAntiAffinity", ZONE), zonal=True),
-    Trait("likes-together-by-host", _would_like(2, "podAffinity", HOST)),
+    Trait("likes-apart-by-host", _together(3, "podAntiAffinity", HOST, preferred=True)),
+    Trait("likes-apart-by-architecture", _together(3, "podAntiAffinity", ARCHITECTURE, preferred=True), splits=True),
+    Trait("likes-apart-by-zone", _together(3, "podAntiAffinity", ZONE, preferred=True), zonal=True),
+    Trait("likes-together-by-host", _together(2, "podAffinity", HOST, preferred=True)),
     Trait("together-by-host", _together(2, "podAffinity", HOST)),
     Trait("together-by-zone", _together(2, "podAffinity", ZONE), zonal=True),
     Trait("init-container", _with_init(stays=False)),

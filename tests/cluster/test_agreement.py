@@ -11,8 +11,9 @@ import pytest
 from sandbox.cluster.kube import Object
 from tests.cluster import agreement
 from tests.cluster.rig import Rig
-from tests.cluster.scenario_pods import TOLERANT, TRAITS, Ask, expression, required
+from tests.cluster.scenario_pods import TOLERANT, TRAITS, Ask, required, spread
 from tests.cluster.scenarios import ARM64_UNWANTED, LIMIT_4_CPUS, XLARGE, Pools, Scenario, scenarios
+from tests.scheduling.manifests import expression
 
 SCENARIOS = scenarios()
 ATTEMPTS = 3
@@ -34,16 +35,6 @@ def _with_and_without(ask: Ask) -> list[Object]:
 
 def _spread_over_architectures(ask: Ask) -> list[Object]:
     return next(trait for trait in TRAITS if trait.name == "spread-architecture").make(ask)
-
-
-def _spread_over(ask: Ask, key: str) -> list[Object]:
-    constraint = {
-        "maxSkew": 1,
-        "topologyKey": key,
-        "whenUnsatisfiable": "DoNotSchedule",
-        "labelSelector": {"matchLabels": {"app": ask.name}},
-    }
-    return ask.pods(2, **TOLERANT, topologySpreadConstraints=[constraint])
 
 
 DOCUMENT = Path(__file__).parents[2] / "docs/explanation/simulation.md"
@@ -129,8 +120,8 @@ def test_a_known_disagreement_is_what_the_documents_say(
 
 @pytest.mark.parametrize("pools", [XLARGE], indirect=True, ids=["xlarge"], scope="module")
 def test_neither_takes_pods_with_topology_keys_that_karpenter_does_not_know(session_rig: Rig, pools: Pools) -> None:
-    first = _spread_over(Ask("w0", 700, 512), "karpenter.sh/nodepool")
-    second = _spread_over(Ask("w1", 800, 512), "karpenter.k8s.aws/ec2nodeclass")
+    first = Ask("w0", 700, 512).pods(2, **TOLERANT, **spread("w0", "karpenter.sh/nodepool"))
+    second = Ask("w1", 800, 512).pods(2, **TOLERANT, **spread("w1", "karpenter.k8s.aws/ec2nodeclass"))
     scenario = Scenario("", pools, (*first, *second))
     expected = agreement.simulated(scenario)
     assert dict(expected.got) == {"w0": {agreement.NOWHERE: 2}, "w1": {agreement.NOWHERE: 2}}

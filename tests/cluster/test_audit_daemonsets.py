@@ -14,7 +14,7 @@ from sandbox.cluster.control_plane import ControlPlane
 from sandbox.cluster.kube import Kube, Object
 from sandbox.cluster.programs import wait_for
 from tests.cli.running import Ran, type_of_run
-from tests.cluster.nodes import Joining, for_managed_group, node
+from tests.cluster.nodes import Joining, node
 from tests.cluster.reading import namespace
 from tests.cluster.temporary import applied
 from tests.images.conftest import images_registry, repository
@@ -24,13 +24,9 @@ from tests.scheduling.manifests import expression, required
 __all__ = ["images_registry", "repository"]
 
 SPACE = "daemons"
-TAINT = {"key": "arch", "value": "arm64", "effect": "NO_SCHEDULE"}
-GPU = {"key": "nvidia.com/gpu", "effect": "NO_SCHEDULE"}
-ARM_POOL = Joining(
-    {"karpenter.sh/nodepool": "arm", "karpenter.sh/registered": "true"},
-    ({"key": "arch", "value": "arm64", "effect": "NoSchedule"},),
-    20,
-)
+TAINT = {"key": "arch", "value": "arm64", "effect": "NoSchedule"}
+GPU = {"key": "nvidia.com/gpu", "value": "", "effect": "NoSchedule"}
+ARM_POOL = Joining({"karpenter.sh/nodepool": "arm", "karpenter.sh/registered": "true"}, (TAINT,), 20)
 ARCH = "kubernetes.io/arch"
 
 
@@ -45,7 +41,7 @@ def instance(name: str, kind: str, architecture: str) -> dict[str, Any]:
 
 
 def managed(name: str, *taints: Mapping[str, str], **labels: str) -> Joining:
-    return for_managed_group({"nodegroupName": name, "labels": labels, "taints": taints})
+    return Joining({"eks.amazonaws.com/nodegroup": name, **labels}, taints, 20)
 
 
 NODES = [

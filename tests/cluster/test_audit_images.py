@@ -10,12 +10,12 @@ from typing import Any
 
 import pytest
 
-from sandbox.cluster.control_plane import ControlPlane
+from sandbox.cluster.control_plane import ControlPlane, write_kubeconfig
 from sandbox.cluster.kube import Object
 from sandbox.cluster.programs import Programs, wait_for
 from tests.cli.running import Ran, type_of_run
 from tests.cluster.objects import pod
-from tests.cluster.reading import account_token, namespace, write_kubeconfig
+from tests.cluster.reading import account_token, namespace
 from tests.cluster.temporary import applied
 from tests.registry import images, server
 from tests.registry.server import ACCOUNT, Auth, Server
@@ -106,7 +106,7 @@ def test_without_the_right_to_read_secrets_the_audit_goes_on(
     run: type_of_run, plane: ControlPlane, tmp_path: Path
 ) -> None:
     token = account_token(plane.kube, "reader", SPACE, READER)
-    file = write_kubeconfig(tmp_path / "config", plane, {"token": token})
+    file = write_kubeconfig(tmp_path / "config", plane.kube.access, {"token": token})
     ran = run("audit", "images", "--kubeconfig", str(file), "-n", SPACE, "-o", "json")
     assert verdicts(ran) == dict.fromkeys(REPOSITORIES, "unknown")
     notes = [line for line in ran.err.splitlines() if line.startswith("note: ")]

@@ -102,7 +102,7 @@ def test_karpenter_chooses_the_pool_that_a_stack_adds_and_the_objects_of_others_
         place.well("stack", "pin", STACK)
         found = place.plan().autoscaling.karpenter
         assert found
-        assert (found.installed, found.node_class.role) == (True, f"KarpenterNodeRole-{cluster}")
+        assert (found.settings.installed, found.node_class.role) == (True, f"KarpenterNodeRole-{cluster}")
 
         ours = collected(declare(place.plan()).resources)
         assert [each["kind"] for each in ours] == ["EC2NodeClass", "NodePool"]

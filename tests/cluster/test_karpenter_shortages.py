@@ -12,7 +12,7 @@ from multiarch.facts.architectures import Architecture
 from sandbox.aws.fleets import Shortage
 from tests.cluster.aws import ZONES
 from tests.cluster.rig import Rig
-from tests.cluster.scenario_pods import HOST, ZONE
+from tests.cluster.scenario_pods import HOST, ZONE, about_pods, spread
 from tests.cluster.shortages import Play, Tier
 
 ARM: dict[str, Any] = {"architectures": ["arm64"], "capacityTypes": ["on-demand"], "families": ["c6g", "m6g", "r6g"]}
@@ -29,25 +29,14 @@ EITHER: dict[str, Any] = {
 }
 
 
-def spread(name: str, action: str = "DoNotSchedule", *, max_skew: int = 1) -> dict[str, Any]:
-    selector = {"matchLabels": {"app": name}}
-    constraint = {"maxSkew": max_skew, "topologyKey": ZONE, "whenUnsatisfiable": action, "labelSelector": selector}
-    return {"topologySpreadConstraints": [constraint]}
-
-
-def apart(name: str, key: str) -> dict[str, Any]:
-    term = {"topologyKey": key, "labelSelector": {"matchLabels": {"app": name}}}
-    return {"affinity": {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}}
-
-
 TIERS = {
-    "hard": Tier(ARM, 3, spread("hard")),
-    "skew": Tier(ARM, 3, spread("skew", max_skew=2)),
-    "soft": Tier(ARM, 3, spread("soft", "ScheduleAnyway"), memory="20Gi"),
+    "hard": Tier(ARM, 3, spread("hard", ZONE)),
+    "skew": Tier(ARM, 3, spread("skew", ZONE, maxSkew=2)),
+    "soft": Tier(ARM, 3, spread("soft", ZONE, "ScheduleAnyway"), memory="20Gi"),
     "pinned": Tier(ARM, 1, {"nodeSelector": {ZONE: ZONES[0]}}),
     "two-zones": Tier({**ARM, "zones": list(ZONES[:2])}, 2, memory="10Gi"),
-    "apart": Tier(ARM, 2, apart("apart", ZONE)),
-    "limited": Tier({**ARM, "cpuLimit": 8}, 2, apart("limited", HOST)),
+    "apart": Tier(ARM, 2, about_pods("podAntiAffinity", "apart", ZONE)),
+    "limited": Tier({**ARM, "cpuLimit": 8}, 2, about_pods("podAntiAffinity", "limited", HOST)),
     "either-spot": Tier(ARM_BOTH, 2),
     "only-spot": Tier(AMD_SPOT, 1),
     "cheapest": Tier(EITHER, 2),

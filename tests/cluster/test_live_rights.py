@@ -9,17 +9,17 @@ from typing import Any
 import pytest
 import yaml
 
-from multiarch.facts.labels import EKS_NODE_GROUP
-from sandbox.cluster.control_plane import ControlPlane
-from sandbox.cluster.kube import Kube, Object
+from sandbox.cluster.control_plane import ControlPlane, write_kubeconfig
+from sandbox.cluster.kube import Kube
 from sandbox.cluster.programs import wait_for
 from tests.cli.running import Ran, runner
-from tests.cluster.reading import account_token, write_kubeconfig
+from tests.cluster.kubelets import group_node
+from tests.cluster.reading import account_token, cluster_role
+from tests.cluster.temporary import applied
 from tests.quotations import ROOT, blocks
 from tests.report.page_text import sections
 
 NAME = "live-rights"
-RBAC = "rbac.authorization.k8s.io"
 GROUP = "general"
 
 
@@ -30,23 +30,10 @@ def documented_rules(page: str) -> list[Any]:
     return rules
 
 
-def node() -> Object:
-    labels = {
-        "kubernetes.io/arch": "amd64",
-        "kubernetes.io/os": "linux",
-        "node.kubernetes.io/instance-type": "m7i.large",
-        "topology.kubernetes.io/zone": "eu-west-1a",
-        "eks.amazonaws.com/capacityType": "ON_DEMAND",
-        EKS_NODE_GROUP: f"{GROUP}-14f859c",
-    }
-    return {"apiVersion": "v1", "kind": "Node", "metadata": {"name": NAME, "labels": labels}}
-
-
 @pytest.fixture(autouse=True)
 def _node(control_plane: ControlPlane) -> Iterator[None]:
-    control_plane.kube.apply(node())
-    yield
-    control_plane.kube.delete(node())
+    with applied(control_plane.kube, [group_node(NAME, GROUP, "m7i.large", "amd64")]):
+        yield
 
 
 def cost(ran: Ran) -> None:
@@ -89,34 +76,15 @@ def test_the_documented_rights_are_enough_and_needed(
     monkeypatch.setenv("DOCKER_CONFIG", str(tmp_path / "docker"))
     name = f"{NAME}-{command[0]}"
     token = account_token(kube, name, "default", [])
-    kubeconfig = write_kubeconfig(tmp_path / "kubeconfig", control_plane, {"token": token})
-    role: Object = {
-        "apiVersion": f"{RBAC}/v1",
-        "kind": "ClusterRole",
-        "metadata": {"name": name},
-        "rules": documented_rules(f"{command[0]}.md"),
-    }
-    binding: Object = {
-        "apiVersion": f"{RBAC}/v1",
-        "kind": "ClusterRoleBinding",
-        "metadata": {"name": name},
-        "roleRef": {"apiGroup": RBAC, "kind": "ClusterRole", "name": name},
-        "subjects": [{"kind": "ServiceAccount", "name": name, "namespace": "default"}],
-    }
+    kubeconfig = write_kubeconfig(tmp_path / "kubeconfig", control_plane.kube.access, {"token": token})
     run = runner(capsys)
 
     def asked() -> Ran:
         return run("--project", str(ROOT), *command, "--live", "--kubeconfig", str(kubeconfig))
 
-    try:
-        assert asked().code == 3
-        kube.apply(role)
-        kube.apply(binding)
+    assert asked().code == 3
+    with applied(kube, cluster_role(name, documented_rules(f"{command[0]}.md"))):
         wait_for(lambda: asked().code != 3, "the rights to take effect", timeout=30)
         ran = asked()
         assert "may not" not in ran.err
         check(ran)
-    finally:
-        for item in (role, binding):
-            if kube.get(item["apiVersion"], item["kind"], name):
-                kube.delete(item)

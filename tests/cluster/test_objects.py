@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from functools import cache
 from typing import Any
 
@@ -11,6 +11,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from ruamel.yaml import YAML
 
+from components.iam.pod_identity import CREDENTIALS
 from components.rendering import declare
 from components.rendering.recording import Recorded
 from multiarch.autoscaling.karpenter import build_node_class, build_node_pool
@@ -25,8 +26,9 @@ from sandbox.cluster.control_plane import ControlPlane
 from sandbox.cluster.kube import Kube, Object, condition
 from sandbox.cluster.programs import wait_for
 from sandbox.layout import CLONE
-from tests.cluster import karpenter, pod_identity
+from tests.cluster import karpenter
 from tests.cluster.collected import RELEASE, collected
+from tests.cluster.objects import stand_in_definition
 from tests.cluster.rig import NODE_POOLS, Rig
 from tests.cluster.temporary import applied
 from tests.stack.words import TODAY, merged, plan
@@ -102,49 +104,6 @@ WORDS: Mapping[str, Mapping[str, Any]] = {
 }
 
 
-def _terms(*keys: str) -> dict[str, Any]:
-    texts = {"type": "object", "additionalProperties": {"type": "string"}}
-    known = {"tags": texts} | {key: {"type": "string"} for key in keys}
-    return {"type": "array", "minItems": 1, "items": {"type": "object", "properties": known}}
-
-
-AUTO_MODE_CRD: Object = {
-    "apiVersion": "apiextensions.k8s.io/v1",
-    "kind": "CustomResourceDefinition",
-    "metadata": {"name": "nodeclasses.eks.amazonaws.com"},
-    "spec": {
-        "group": "eks.amazonaws.com",
-        "scope": "Cluster",
-        "names": {"kind": "NodeClass", "plural": "nodeclasses", "singular": "nodeclass", "listKind": "NodeClassList"},
-        "versions": [
-            {
-                "name": "v1",
-                "served": True,
-                "storage": True,
-                "schema": {
-                    "openAPIV3Schema": {
-                        "type": "object",
-                        "properties": {
-                            "spec": {
-                                "type": "object",
-                                "required": ["role", "subnetSelectorTerms", "securityGroupSelectorTerms"],
-                                "properties": {
-                                    "role": {"type": "string"},
-                                    "subnetSelectorTerms": _terms("id"),
-                                    "securityGroupSelectorTerms": _terms("id", "name"),
-                                    "tags": {"type": "object", "additionalProperties": {"type": "string"}},
-                                },
-                            }
-                        },
-                    }
-                },
-            }
-        ],
-    },
-}
-"""A stand-in for the CRD of EKS Auto Mode, which AWS does not publish: the fields that are used here, as the EKS user
-guide has them ("Create a Node Class for Amazon EKS").
-"""
 FILES = {file.stem.removeprefix("Pulumi."): file for file in list_stack_files(CLONE)}
 
 
@@ -157,20 +116,29 @@ def resources(name: str) -> tuple[Recorded, ...]:
 
 
 @pytest.fixture(scope="module")
-def kube(control_plane: ControlPlane) -> Iterator[Kube]:
-    karpenter.install_crds(control_plane.kube, AUTO_MODE_CRD)
-    with pod_identity.in_effect(control_plane.kube, "cluster-autoscaler", "karpenter"):
-        yield control_plane.kube
+def kube(control_plane: ControlPlane) -> Kube:
+    # AWS does not publish the CRD of EKS Auto Mode.
+    node_classes = stand_in_definition("eks.amazonaws.com/v1", "NodeClass", plural="nodeclasses", scope="Cluster")
+    karpenter.install_crds(control_plane.kube, node_classes)
+    return control_plane.kube
 
 
 @pytest.mark.parametrize("name", [*sorted(FILES), *WORDS])
 def test_every_object_of_a_stack_is_taken_by_the_api_server(name: str, kube: Kube) -> None:
-    objects = collected(resources(name))
+    objects = [_with_credentials(each) for each in collected(resources(name))]
     with applied(kube, objects) as stored:
         assert [each["kind"] for each in stored] == [each["kind"] for each in objects]
         for each in stored:
             if each["kind"] == "Deployment":
                 _wait_for_pods(kube, each)
+
+
+def _with_credentials(item: Object) -> Object:
+    """Add what EKS Pod Identity adds to an autoscaler's pods: without it, the stack's own policy rejects them."""
+    if item["kind"] == "Deployment":
+        for container in item["spec"]["template"]["spec"]["containers"]:
+            container["env"] = [*container.get("env", ()), {"name": CREDENTIALS, "value": "http://169.254.170.23"}]
+    return item
 
 
 def _wait_for_pods(kube: Kube, deployment: Object) -> None:

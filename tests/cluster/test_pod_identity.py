@@ -11,7 +11,6 @@ from components.iam import pod_identity as component
 from sandbox.cluster.control_plane import ControlPlane
 from sandbox.cluster.kube import Kube, KubeError, Object
 from sandbox.cluster.programs import wait_for
-from tests.cluster import pod_identity
 
 ACCOUNT = "autoscaler"
 """Not Karpenter's own, which the other tests of the cluster use and these delete."""
@@ -75,37 +74,3 @@ def test_a_pod_with_credentials_is_taken_also_beside_a_container_that_came_later
 def test_pods_of_other_service_accounts_and_namespaces_are_not_looked_at(kube: Kube) -> None:
     assert rejected(kube, pod("other", account="other")) == ""
     assert rejected(kube, pod("elsewhere", namespace="default")) == ""
-
-
-def test_a_deployment_gets_its_pods_once_the_association_is_in_effect(kube: Kube) -> None:
-    labels = {"app": "controller"}
-    deployment: Object = {
-        "apiVersion": "apps/v1",
-        "kind": "Deployment",
-        "metadata": {"name": "controller", "namespace": NAMESPACE},
-        "spec": {
-            "replicas": 2,
-            "selector": {"matchLabels": labels},
-            "template": {"metadata": {"labels": labels}, "spec": pod("controller")["spec"]},
-        },
-    }
-
-    def status() -> Object:
-        found = kube.get("apps/v1", "Deployment", "controller", NAMESPACE) or {}
-        return dict(found.get("status", {}))
-
-    def failure() -> str:
-        said = [each for each in status().get("conditions", ()) if each["type"] == "ReplicaFailure"]
-        return str(said[0]["message"]) if said else ""
-
-    kube.apply(deployment)
-    try:
-        wait_for(lambda: SAID in failure(), "the pods to be rejected", timeout=30)
-        assert not status().get("replicas")
-        with pod_identity.in_effect(kube, ACCOUNT):
-            wait_for(lambda: status().get("replicas") == 2, "the pods", timeout=120)
-        pods = kube.list("v1", "Pod", NAMESPACE, selector="app=controller")
-        assert [each["spec"]["containers"][0]["env"] for each in pods] == [CREDENTIALS] * 2
-    finally:
-        kube.delete(deployment, grace=0)
-        wait_for(lambda: not kube.list("v1", "Pod", NAMESPACE, selector="app=controller"), "no pods", timeout=60)

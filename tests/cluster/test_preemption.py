@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
+from multiarch.facts.labels import EKS_NODE_GROUP
 from multiarch.manifests.disruption_budgets import read_disruption_budgets
 from multiarch.simulate.preemption import Guard
 from sandbox.cluster.control_plane import ControlPlane
 from sandbox.cluster.kube import Object
 from sandbox.cluster.programs import wait_for
+from tests.cluster.kubelets import group_node
 from tests.cluster.objects import pod
 from tests.cluster.temporary import applied
 from tests.simulate.simulated import pods
@@ -24,14 +26,15 @@ BUDGET: Object = {
     "spec": {"selector": {"matchLabels": {"app": "guarded"}}, "minAvailable": 1},
 }
 
-
-def node(name: str) -> Object:
-    metadata = {"name": name, "labels": {"test": NAMESPACE}}
-    return {"apiVersion": "v1", "kind": "Node", "metadata": metadata}
+NODES = [group_node(f"preemption-{name}", "preemption", "m7i.large", "amd64") for name in "ab"]
 
 
 def scheduled(name: str) -> Object:
-    more: Object = {"nodeSelector": {"test": NAMESPACE}, "tolerations": [{"operator": "Exists"}]}
+    labels = NODES[0]["metadata"]["labels"]
+    more: Object = {
+        "nodeSelector": {EKS_NODE_GROUP: labels[EKS_NODE_GROUP]},
+        "tolerations": [{"operator": "Exists"}],
+    }
     made = pod(name, cpu=CPU, priorityClassName=f"{NAMESPACE}-{name}", **more)
     made["metadata"]["namespace"] = NAMESPACE
     return made
@@ -45,7 +48,6 @@ def simulated(name: str) -> dict[str, Any]:
 
 def test_the_scheduler_takes_the_same_pod_away(control_plane: ControlPlane) -> None:
     kube = control_plane.kube
-    nodes = [node("preemption-a"), node("preemption-b")]
     namespace = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE}}
     classes = [
         {
@@ -56,10 +58,7 @@ def test_the_scheduler_takes_the_same_pod_away(control_plane: ControlPlane) -> N
         }
         for name, value in PRIORITIES.items()
     ]
-    room = {"cpu": "2", "memory": "8Gi", "pods": "10"}
-    with applied(kube, [*classes, *nodes, namespace, BUDGET]):
-        for each in nodes:
-            kube.patch(each, {"status": {"allocatable": room, "capacity": room}}, part="status")
+    with applied(kube, [*classes, *NODES, namespace, BUDGET]):
 
         def bound() -> set[str]:
             return {

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import signal
-import socket
 import subprocess
 import sys
 from pathlib import Path
@@ -12,8 +11,7 @@ from pathlib import Path
 import pytest
 
 from sandbox import processes
-from sandbox.cluster import programs as programs_module
-from sandbox.cluster.programs import ClusterError, Programs, free_ports, wait_for
+from sandbox.cluster.programs import wait_for
 from sandbox.layout import CLONE
 
 OWNER = """
@@ -28,7 +26,7 @@ with Programs.running() as programs:
 """
 
 
-@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT], ids=lambda number: number.name)
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT], ids=lambda number: number.name)
 def test_programs_and_folder_are_gone_when_their_owner_is(number: signal.Signals) -> None:
     owner = subprocess.Popen(
         [sys.executable, "-c", OWNER],
@@ -50,20 +48,3 @@ def test_programs_and_folder_are_gone_when_their_owner_is(number: signal.Signals
         return not Path(folder).exists() and not any(processes.is_running(int(pid)) for pid in pids)
 
     assert wait_for(gone, "programs to end", timeout=20)
-
-
-def test_a_program_that_ends_by_itself_is_told_with_the_end_of_its_log() -> None:
-    with Programs.running() as programs:
-        program = programs.start("grumbler", ["sh", "-c", "echo no such luck; exit 7"])
-        program.process.wait(timeout=10)
-        with pytest.raises(ClusterError, match=r"grumbler ended with 7:\nno such luck"):
-            program.still_running()
-
-
-def test_a_port_on_which_a_program_listens_is_not_free(monkeypatch: pytest.MonkeyPatch) -> None:
-    with socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))
-        port = taken.getsockname()[1]
-        monkeypatch.setattr(programs_module, "_PORTS", range(port, port + 1))
-        with pytest.raises(ClusterError, match=f"fewer than 1 ports from {port} to {port} are free"):
-            free_ports(1)

@@ -14,11 +14,11 @@ from multiarch.kubernetes.cluster import KubernetesCluster, open_cluster
 from multiarch.kubernetes.errors import ForbiddenError
 from multiarch.kubernetes.resources import SECRETS, Kind
 from multiarch.kubernetes.source import ClusterAccess
-from sandbox.cluster.control_plane import ControlPlane
+from sandbox.cluster.control_plane import ControlPlane, write_kubeconfig
 from sandbox.cluster.kube import Kube, Object
 from sandbox.cluster.programs import wait_for
 from tests.cluster.objects import pod, replica_set
-from tests.cluster.reading import account_token, namespace, write_kubeconfig
+from tests.cluster.reading import account_token, namespace
 from tests.cluster.temporary import applied
 
 SPACES = ("reading-a", "reading-b")
@@ -106,7 +106,7 @@ def test_what_rbac_does_not_allow_comes_with_the_rule_that_does(
     plane: ControlPlane, tmp_path: Path, kube: Kube
 ) -> None:
     token = account_token(kube, "reader", SPACES[0], [LIST_PODS])
-    file = write_kubeconfig(tmp_path / "config", plane, {"token": token})
+    file = write_kubeconfig(tmp_path / "config", plane.kube.access, {"token": token})
     user = "system:serviceaccount:reading-a:reader"
     with open_cluster(ClusterAccess(file)) as cluster:
         assert "pod-0" in names(cluster, Kind.POD, namespaces=SPACES[:1])

@@ -5,7 +5,6 @@ from __future__ import annotations
 import signal
 import subprocess
 from collections.abc import Iterator
-from typing import Any
 
 import pytest
 
@@ -13,7 +12,6 @@ from multiarch.facts.rebalance import PLACEHOLDER_LABEL, PLACEHOLDER_NAMESPACE
 from multiarch.rebalance.install.policy import NAME, NAMESPACE
 from sandbox.cluster.kube import Kube, Object
 from sandbox.cluster.programs import Programs, wait_for
-from tests.cluster.kubelets import Healthy
 from tests.cluster.rebalancing import (
     AMD64_NODES,
     ARM64_NODES,
@@ -25,23 +23,12 @@ from tests.cluster.rebalancing import (
     started,
     template,
 )
+from tests.cluster.scenario_pods import preferred
 from tests.images.shapes import Repository
 from tests.registry import server
+from tests.scheduling.manifests import expression
 
-PREFERS: dict[str, Any] = {
-    "affinity": {
-        "nodeAffinity": {
-            "preferredDuringSchedulingIgnoredDuringExecution": [
-                {
-                    "weight": 1,
-                    "preference": {
-                        "matchExpressions": [{"key": "kubernetes.io/arch", "operator": "In", "values": ["arm64"]}]
-                    },
-                }
-            ]
-        }
-    }
-}
+PREFERS = preferred((1, expression("kubernetes.io/arch", "In", "arm64")))
 FAST = {"pace": "1s", "maxPods": 10}
 API, REPLICAS, AT_LEAST = "api", 4, 3
 
@@ -100,11 +87,9 @@ def test_pods_move_and_all_others_stay(moving: Moving) -> None:
     moving.add_nodes(ARM64_NODES)
     code, planned = moving.rebalance(rebalance_plan(**FAST, dryRun=True))
     assert (code, on_arm64(moving), moving.marked()) == (0, 0, {}), planned
-    with Healthy(kube, SPACE).watched() as healthy:
-        code, said = moving.rebalance(rebalance_plan(**FAST))
-        assert code == 0, said
-        assert moved(moving), said
-    assert healthy.fewest[API] >= AT_LEAST
+    code, said = moving.rebalance(rebalance_plan(**FAST))
+    assert code == 0, said
+    assert moved(moving), said
     assert {name: uids(moving, name) for name in stay} == before
     assert moving.marked() == {}
     lease = moving.lease()
@@ -130,22 +115,20 @@ def end_of(running: subprocess.Popen[str], timeout: float = 150) -> tuple[int, s
 
 def test_a_run_that_is_killed_leaves_what_the_next_one_clears_up(moving: Moving) -> None:
     moving.add_nodes(ARM64_NODES)
-    with Healthy(moving.kube, SPACE).watched() as healthy:
-        running = moving.start(rebalance_plan(**FAST | {"pace": "5s"}))
-        wait_for_a_move(moving)
-        running.kill()
-        end_of(running)
-        ((node, (closed, note)),) = moving.marked().items()
-        assert node in AMD64_NODES
-        assert closed
-        assert note
-        end_lease(moving)
-        code, said = moving.rebalance(rebalance_plan(**FAST))
-        assert code == 0, said
-        assert node in said
-        assert moved(moving), said
+    running = moving.start(rebalance_plan(**FAST | {"pace": "5s"}))
+    wait_for_a_move(moving)
+    running.kill()
+    end_of(running)
+    ((node, (closed, note)),) = moving.marked().items()
+    assert node in AMD64_NODES
+    assert closed
+    assert note
+    end_lease(moving)
+    code, said = moving.rebalance(rebalance_plan(**FAST))
+    assert code == 0, said
+    assert node in said
+    assert moved(moving), said
     assert moving.marked() == {}
-    assert healthy.fewest[API] >= AT_LEAST
 
 
 def end_lease(moving: Moving) -> None:
@@ -186,15 +169,13 @@ def ending(moving: Moving) -> list[Object]:
 
 def test_the_api_server_restarts_in_the_middle(moving: Moving) -> None:
     moving.add_nodes(ARM64_NODES)
-    with Healthy(moving.kube, SPACE).watched() as healthy:
-        running = moving.start(rebalance_plan(**FAST | {"maxPods": 3}))
-        wait_for_a_move(moving)
-        moving.restart_api_server()
-        code, said = end_of(running)
-        assert code == 0, said
-        assert on_arm64(moving) == 3, said
+    running = moving.start(rebalance_plan(**FAST | {"maxPods": 3}))
+    wait_for_a_move(moving)
+    moving.restart_api_server()
+    code, said = end_of(running)
+    assert code == 0, said
+    assert on_arm64(moving) == 3, said
     assert moving.marked() == {}
-    assert healthy.fewest[API] >= AT_LEAST
 
 
 def test_where_the_autoscaler_has_to_add_nodes_there_is_room_before_a_pod_is_evicted(moving: Moving) -> None:
@@ -202,14 +183,12 @@ def test_where_the_autoscaler_has_to_add_nodes_there_is_room_before_a_pod_is_evi
     moving.add_nodes(ARM64_NODES[:1])
     on_arm64_only = {"nodeSelector": {"kubernetes.io/arch": "arm64"}}
     moving.run(deployment("there", f"{moving.root}:both", 1, cpu="900m", **on_arm64_only), 1)
-    with Healthy(moving.kube, SPACE).watched() as healthy:
-        running = moving.start(rebalance_plan(autoscaler="cluster-autoscaler", **FAST | {"maxPods": 2}))
-        wait_for(lambda: any(map(unschedulable, placeholders(moving))), "an autoscaler to be needed", timeout=60)
-        assert moving.marked() == {}, "no node is cordoned while it waits"
-        moving.add_nodes(ARM64_NODES[1:])
-        code, said = end_of(running)
-        assert (code, on_arm64(moving)) == (0, 2), said
-    assert healthy.fewest[API] >= AT_LEAST
+    running = moving.start(rebalance_plan(autoscaler="cluster-autoscaler", **FAST | {"maxPods": 2}))
+    wait_for(lambda: any(map(unschedulable, placeholders(moving))), "an autoscaler to be needed", timeout=60)
+    assert moving.marked() == {}, "no node is cordoned while it waits"
+    moving.add_nodes(ARM64_NODES[1:])
+    code, said = end_of(running)
+    assert (code, on_arm64(moving)) == (0, 2), said
     assert (placeholders(moving), moving.marked()) == ([], {})
 
 

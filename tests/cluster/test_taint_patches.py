@@ -16,23 +16,23 @@ from multiarch.kubernetes.resources import RESOURCES, Kind
 from multiarch.kubernetes.source import ClusterAccess
 from multiarch.observed.nodes import ObservedNode, read_nodes
 from multiarch.verify.nodes.taints import TaintFix
-from sandbox.cluster.control_plane import ControlPlane
+from sandbox.cluster.control_plane import ControlPlane, write_kubeconfig
 from sandbox.cluster.kube import Kube, Object
 from sandbox.cluster.programs import wait_for
-from tests.cluster.reading import account_token, write_kubeconfig
+from tests.cluster.reading import account_token, cluster_role
+from tests.cluster.temporary import applied
 from tests.quotations import ROOT, blocks
 
 NODE = "taint-patches"
 ARM = parse_taint("arch=arm64:NoSchedule")
-RBAC = "rbac.authorization.k8s.io"
 
 
-def documented_role() -> Object:
-    """The ClusterRole in the page on ``verify``."""
+def documented_rules() -> list[Object]:
+    """The rules of the ClusterRole in the page on ``verify``."""
     texts = (block.text for block in blocks(ROOT / "docs" / "how-to" / "verify.md") if block.language == "yaml")
     (found,) = [text for text in texts if "kind: ClusterRole" in text and "patch" in text]
-    role: Object = yaml.safe_load(found)
-    return role
+    rules: list[Object] = yaml.safe_load(found)["rules"]
+    return rules
 
 
 @pytest.fixture
@@ -90,35 +90,20 @@ def test_a_node_that_was_changed_since_it_was_read_is_rejected(kube: Kube, clust
 
 def test_the_documented_rights_are_enough_and_needed(kube: Kube, control_plane: ControlPlane, tmp_path: Path) -> None:
     token = account_token(kube, NODE, "default", [])
-    kubeconfig = write_kubeconfig(tmp_path / "kubeconfig", control_plane, {"token": token})
-    role = documented_role()
-    binding: Object = {
-        "apiVersion": f"{RBAC}/v1",
-        "kind": "ClusterRoleBinding",
-        "metadata": {"name": NODE},
-        "roleRef": {"apiGroup": RBAC, "kind": "ClusterRole", "name": role["metadata"]["name"]},
-        "subjects": [{"kind": "ServiceAccount", "name": NODE, "namespace": "default"}],
-    }
-    only_read = {**role, "rules": [rule for rule in role["rules"] if "patch" not in rule["verbs"]]}
-    try:
-        with open_cluster(ClusterAccess(kubeconfig)) as cluster:
-            with pytest.raises(ForbiddenError, match="may not list nodes in the whole cluster"):
-                read(cluster)
-            kube.apply(only_read)
-            kube.apply(binding)
+    kubeconfig = write_kubeconfig(tmp_path / "kubeconfig", control_plane.kube.access, {"token": token})
+    rules = documented_rules()
+    only_read = [rule for rule in rules if "patch" not in rule["verbs"]]
+    with open_cluster(ClusterAccess(kubeconfig)) as cluster:
+
+        def patch() -> None:
+            cluster.patch(RESOURCES[Kind.NODE], None, NODE, TaintFix(read(cluster), (ARM,)).operations)
+
+        with pytest.raises(ForbiddenError, match="may not list nodes in the whole cluster"):
+            read(cluster)
+        with applied(kube, cluster_role(NODE, only_read)):
             wait_for(lambda: allowed(lambda: read(cluster)), "the right to list nodes", timeout=30)
             with pytest.raises(ForbiddenError, match=f"may not patch nodes {NODE} in the whole cluster"):
-                cluster.patch(RESOURCES[Kind.NODE], None, NODE, TaintFix(read(cluster), (ARM,)).operations)
-            kube.apply(role)
-            wait_for(
-                lambda: allowed(
-                    lambda: cluster.patch(RESOURCES[Kind.NODE], None, NODE, TaintFix(read(cluster), (ARM,)).operations)
-                ),
-                "the right to patch nodes",
-                timeout=30,
-            )
+                patch()
+            kube.apply(cluster_role(NODE, rules)[0])
+            wait_for(lambda: allowed(patch), "the right to patch nodes", timeout=30)
             assert ARM in read(cluster).taints
-    finally:
-        for item in (role, binding):
-            if kube.get(item["apiVersion"], item["kind"], item["metadata"]["name"]):
-                kube.delete(item)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Iterator
 from typing import Any
 
@@ -11,17 +10,17 @@ import pytest
 from multiarch.facts.admission import INSTALLATION_NAME as NAME
 from sandbox.cluster import helm
 from sandbox.cluster.control_plane import ControlPlane
-from sandbox.cluster.kube import Kube, KubeError, Object
+from sandbox.cluster.kube import Kube, Object
 from sandbox.cluster.programs import wait_for
-from tests.cluster.reading import namespace
+from tests.cluster import karpenter
+from tests.cluster.objects import stand_in_definition
+from tests.cluster.reading import may, namespace
 from tests.cluster.temporary import applied, find, remove
 from tests.cluster.webhook_endpoint import chart_objects
 
 IMAGE = "registry.example.com/multiarch:1"
 REGISTRATION = ("admissionregistration.k8s.io/v1", "MutatingWebhookConfiguration", f"zz-{NAME}")
 SECRET = f"{NAME}-certificate"
-CLOSED = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
-"""The schema of the stand-ins below: nobody here knows the fields of the real ones."""
 
 
 @pytest.fixture(scope="module")
@@ -29,49 +28,14 @@ def kube(control_plane: ControlPlane) -> Kube:
     return control_plane.kube
 
 
-def definition(group: str, version: str, kind: str) -> Object:
-    """A stand-in for a CustomResourceDefinition of cert-manager or the Prometheus operator."""
-    plural = f"{kind.lower()}s"
-    return {
-        "apiVersion": "apiextensions.k8s.io/v1",
-        "kind": "CustomResourceDefinition",
-        "metadata": {"name": f"{plural}.{group}"},
-        "spec": {
-            "group": group,
-            "scope": "Namespaced",
-            "names": {"plural": plural, "singular": kind.lower(), "kind": kind, "listKind": f"{kind}List"},
-            "versions": [{"name": version, "served": True, "storage": True, "schema": {"openAPIV3Schema": CLOSED}}],
-        },
-    }
-
-
 @pytest.fixture(scope="module")
 def custom_resources(kube: Kube) -> Iterator[None]:
-    definitions = [
-        definition("cert-manager.io", "v1", "Issuer"),
-        definition("cert-manager.io", "v1", "Certificate"),
-        definition("monitoring.coreos.com", "v1", "ServiceMonitor"),
-    ]
-    for each in definitions:
-        kube.apply(each)
-    try:
-        for each in definitions:
-            group, kind = each["spec"]["group"], each["spec"]["names"]["kind"]
-            wait_for(functools.partial(listed, kube, f"{group}/v1", kind), f"{kind} to be served", timeout=30)
+    """Stand-ins for definitions of cert-manager and the Prometheus operator."""
+    kinds = [("cert-manager.io/v1", "Issuer"), ("cert-manager.io/v1", "Certificate")]
+    definitions = [stand_in_definition(*each) for each in (*kinds, ("monitoring.coreos.com/v1", "ServiceMonitor"))]
+    with applied(kube, definitions):
+        karpenter.wait_for_definitions(kube, definitions)
         yield
-    finally:
-        for each in definitions:
-            kube.delete(each)
-
-
-def listed(kube: Kube, api_version: str, kind: str) -> bool:
-    try:
-        kube.list(api_version, kind)
-    except KubeError as error:
-        if error.code == 404:
-            return False
-        raise
-    return True
 
 
 EVERYTHING: dict[str, Any] = {
@@ -132,12 +96,7 @@ REQUESTS: dict[str, Object] = {
     "named secret": {"verb": "get", "resource": "secrets", "name": "registry", "namespace": "default"},
     "other secret": {"verb": "get", "resource": "secrets", "name": "other", "namespace": "default"},
     "secrets": {"verb": "list", "resource": "secrets", "namespace": "default"},
-    "own secret": {
-        "verb": "get",
-        "resource": "secrets",
-        "name": SECRET,
-        "namespace": NAME,
-    },
+    "own secret": {"verb": "get", "resource": "secrets", "name": SECRET, "namespace": NAME},
     "event": {"verb": "create", "group": "events.k8s.io", "resource": "events", "namespace": "default"},
     "pod": {"verb": "get", "resource": "pods", "name": "x", "namespace": "default"},
     "namespace": {"verb": "get", "resource": "namespaces", "name": "default"},
@@ -160,23 +119,13 @@ REQUESTS: dict[str, Object] = {
 )
 def test_what_the_service_account_may_do(kube: Kube, settings: Object, allowed: list[str]) -> None:
     kinds = ("Role", "ClusterRole", "RoleBinding", "ClusterRoleBinding", "Namespace", "ServiceAccount")
-    user = f"system:serviceaccount:{NAME}:{NAME}"
-
-    def may(request: Object) -> bool:
-        review = {
-            "apiVersion": "authorization.k8s.io/v1",
-            "kind": "SubjectAccessReview",
-            "spec": {"user": user, "resourceAttributes": request},
-        }
-        answer = kube.request("POST", "/apis/authorization.k8s.io/v1/subjectaccessreviews", body=review)
-        return bool(answer["status"]["allowed"])
 
     def granted() -> list[str]:
-        return [name for name, request in REQUESTS.items() if may(request)]
+        return [name for name, request in REQUESTS.items() if may(kube, NAME, NAME, request)]
 
     with applied(kube, [each for each in chart_objects(settings) if each["kind"] in kinds]):
         # The authorizer learns of roles a moment later.
-        wait_for(lambda: granted() == allowed, f"the rights of {user}: {allowed}", timeout=10)
+        wait_for(lambda: granted() == allowed, f"the rights {allowed}", timeout=10)
 
 
 @pytest.fixture

@@ -2,37 +2,24 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 from sandbox import processes
 from sandbox.cluster import lifecycle
-from sandbox.cluster.kube import Access, Kube
+from sandbox.cluster.control_plane import read_kubeconfig
+from sandbox.cluster.kube import Kube
 from sandbox.cluster.programs import wait_for
+from tests.cluster.objects import workload_of
 
 _REPLICAS = 2
-DEPLOYMENT = {
-    "apiVersion": "apps/v1",
-    "kind": "Deployment",
-    "metadata": {"name": "api", "namespace": "default"},
-    "spec": {
-        "replicas": _REPLICAS,
-        "selector": {"matchLabels": {"app": "api"}},
-        "template": {
-            "metadata": {"labels": {"app": "api"}},
-            "spec": {"containers": [{"name": "api", "image": "registry.example.com/api:1"}]},
-        },
-    },
-}
+DEPLOYMENT = workload_of("Deployment", "api", "default", replicas=_REPLICAS)
 
 
 def test_a_deployment_becomes_available_without_a_node_and_nothing_is_left(tmp_path: Path) -> None:
     state = tmp_path / "control-plane"
     found = lifecycle.up(state, print, nodes=False)
     try:
-        config = json.loads(Path(found.kubeconfig).read_text())
-        cluster, user = config["clusters"][0]["cluster"], config["users"][0]["user"]
-        kube = Kube(Access(cluster["server"], Path(cluster["certificate-authority"]), user["token"]))
+        kube = Kube(read_kubeconfig(Path(found.kubeconfig)))
         assert kube.list("v1", "Node") == []
         kube.create(DEPLOYMENT)
 

@@ -19,7 +19,7 @@ from multiarch.patching.transform import SchedulingChange, WhenUnsatisfiable, tr
 from sandbox.cluster.control_plane import ControlPlane
 from sandbox.cluster.kube import Kube, KubeError, Object
 from sandbox.cluster.programs import wait_for
-from tests.cluster.objects import workload_of
+from tests.cluster.objects import stand_in_definition, workload_of
 from tests.scheduling.manifests import expression
 
 ARM = Architecture.ARM64
@@ -117,18 +117,7 @@ def with_spec(item: Mapping[str, Any], path: Sequence[str | int], spec: object) 
 
 
 def test_a_custom_resource_takes_the_same_patch_as_a_json_merge_patch(kube: Kube) -> None:
-    schema = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
-    definition = {
-        "apiVersion": "apiextensions.k8s.io/v1",
-        "kind": "CustomResourceDefinition",
-        "metadata": {"name": "rollouts.tests.example.com"},
-        "spec": {
-            "group": "tests.example.com",
-            "scope": "Namespaced",
-            "names": {"plural": "rollouts", "singular": "rollout", "kind": "Rollout", "listKind": "RolloutList"},
-            "versions": [{"name": "v1", "served": True, "storage": True, "schema": {"openAPIV3Schema": schema}}],
-        },
-    }
+    definition = stand_in_definition("tests.example.com/v1", "Rollout")
     template = {"spec": {"containers": [{"name": "a", "image": "a"}], **RULES}}
     item = {
         "apiVersion": "tests.example.com/v1",

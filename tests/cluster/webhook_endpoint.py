@@ -10,7 +10,6 @@ import json
 import socket
 import ssl
 import threading
-import time
 from base64 import b64encode
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -21,10 +20,9 @@ from typing import Any
 from multiarch.facts.admission import INSTALLATION_NAME as NAME
 from multiarch.facts.architectures import Architecture
 from multiarch.images.model import Judgement, Verdict
-from multiarch.manifests import restricted
 from multiarch.schema.webhook import WebhookConfiguration
 from multiarch.webhook.handler import INVALID, Handler
-from multiarch.webhook.model import NO_SECRETS, Answer, DecisionReason, ImageFound, NotFound, PodImage, PullSecretNames
+from multiarch.webhook.model import NO_SECRETS, Answer, ImageFound, PodImage, PullSecretNames
 from sandbox import certificates
 from sandbox.certificates import Pair
 from sandbox.cluster import helm
@@ -32,7 +30,7 @@ from sandbox.cluster.kube import Kube, Object
 from tests.cluster.temporary import applied
 from tests.webhook.stand_ins import answer_at_once
 
-BOTH, AMD64_ONLY, UNREADABLE = "example.com/both:1", "example.com/amd64-only:1", "example.com/unreadable:1"
+BOTH, AMD64_ONLY = "example.com/both:1", "example.com/amd64-only:1"
 SIDECAR = "/sidecar"
 _INVALID_MODE = "/mutate/invalid-mode"
 
@@ -41,8 +39,6 @@ class Named:
     """What is known of images: that is in their names."""
 
     def known(self, image: PodImage, secrets: PullSecretNames = NO_SECRETS) -> Answer | None:  # noqa: ARG002
-        if image.image == UNREADABLE:
-            return NotFound(DecisionReason.UNREADABLE_IMAGE, "the registry does not answer")
         lacking = {Architecture.ARM64} if image.image == AMD64_ONLY else set()
         found = {each: Verdict.UNSUPPORTED if each in lacking else Verdict.SUPPORTED for each in Architecture}
         return ImageFound(tuple(Judgement(each, verdict, "as its name says", None) for each, verdict in found.items()))
@@ -55,17 +51,13 @@ class Named:
 
 @dataclass
 class Endpoint:
-    """A server at an address that EndpointSlices take. ``calls`` are the paths and the pods of the reviews.
-
-    ``delay`` in seconds is waited before each answer.
-    """
+    """A server at an address that EndpointSlices take. ``calls`` are the paths and the pods of the reviews."""
 
     authority: Pair
     folder: Path
     handler: Handler
     names: list[str]
     calls: list[tuple[str, Object]] = field(default_factory=list)
-    delay: float = 0.0
     port: int = 0
 
     def __post_init__(self) -> None:
@@ -129,7 +121,6 @@ class Endpoint:
         """Answer a review as the webhook does."""
         pod = json.loads(body)["request"]["object"]
         self.calls.append((path, pod))
-        time.sleep(self.delay)
         if path == SIDECAR:
             return _with_sidecar(json.loads(body)["request"])
         if path == _INVALID_MODE:
@@ -159,13 +150,7 @@ def host_address() -> str:
 
 def chart_objects(configuration: Mapping[str, Any], *, name: str = NAME, **values: Any) -> list[Object]:
     """Return the namespace and the chart's objects in it; both have the name."""
-    given = {"image": BOTH, "name": name, "configuration": configuration, **values}
-    namespace = {
-        "apiVersion": "v1",
-        "kind": "Namespace",
-        "metadata": {"name": name, "labels": restricted.list_enforced_labels()},
-    }
-    return [namespace, *helm.render_chart(helm.WEBHOOK, given, namespace=name)]
+    return helm.render_webhook({"image": BOTH, "name": name, "configuration": configuration, **values}, name)
 
 
 @contextlib.contextmanager

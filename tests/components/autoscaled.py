@@ -7,9 +7,10 @@ from dataclasses import replace
 from typing import Any
 
 from components.rendering import declare
-from multiarch.autoscaling.model import Autoscaler, AutoscalingPlan, order_capacities
+from multiarch.autoscaling.model import Autoscaler, AutoscalingPlan, KarpenterPlan, order_capacities
 from multiarch.facts.architectures import Architecture
-from tests.components.declared import World
+from tests.components.declared import PUBLIC, World
+from tests.stack.test_webhook import webhook
 from tests.stack.words import merged, plan
 
 RELEASE = "kubernetes:helm.sh/v3:Release"
@@ -62,9 +63,26 @@ CLUSTER_AUTOSCALER = replace(
         ("web", FOUND_BY),
         ("web-arm", tuple(sorted((*FOUND_BY, ARM64_TAINT_TAG)))),
     ),
-    service_monitor=True,
+    settings=_SCALED.settings.model_copy(update={"service_monitor": True}),
 )
 KARPENTER = replace(_POOLED, pools=(_POOLED.pools[0], _POOLED.pools[-1]))
+
+EVERY_CHART: Mapping[str, Any] = {
+    **PUBLIC,
+    **webhook(),
+    "gpuDevicePlugin": True,
+    "efaDevicePlugin": True,
+    "nodeGroups": {
+        "own": {"instanceTypes": ["g6.xlarge"], "kind": "self-managed"},
+        "near": {"instanceTypes": ["c7gn.16xlarge"], "efa": True},
+    },
+}
+"""With both autoscalers, a stack that has every chart."""
+
+
+def set_karpenter(**settings: object) -> KarpenterPlan:
+    """Karpenter with other settings."""
+    return replace(KARPENTER, settings=KARPENTER.settings.model_copy(update=settings))
 
 
 def autoscaling(*, cluster_autoscaler: bool = False, karpenter: bool = False) -> AutoscalingPlan:

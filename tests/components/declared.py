@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 from components.rendering import declare
@@ -35,7 +37,7 @@ HOOK = "aws:autoscaling/lifecycleHook:LifecycleHook"
 STORAGE_CLASS = "kubernetes:storage.k8s.io/v1:StorageClass"
 
 BOTTLEROCKET = {"amiFamily": "Bottlerocket"}
-OWN = {"kind": "self-managed"}
+OWN: Mapping[str, Any] = {"kind": "self-managed"}
 
 FULL: Mapping[str, Any] = {
     "network": {
@@ -63,6 +65,108 @@ FULL: Mapping[str, Any] = {
     },
 }
 """A stack in which every component has something to do."""
+
+OWNER = "arn:aws:iam::111122223333"
+ADMIN = f"{OWNER}:role/team/platform"
+KEY_OF_TEAM = "arn:aws:kms:eu-west-1:111122223333:key/00000000-0000-0000-0000-000000000000"
+RESERVED = "arn:aws:resource-groups:eu-west-1:111122223333:group/reserved/0222xxbw4wbpdi7mg47ppcu8kr"
+PUBLIC: Mapping[str, Any] = {"apiEndpoint": {"public": True, "publicCidrs": ["198.51.100.0/24"]}}
+SHARE = {"onDemandBaseCapacity": 2, "onDemandPercentageAboveBaseCapacity": 30, "spotAllocationStrategy": "lowest-price"}
+ALLOW = {"actions": ["s3:GetObject"], "resources": ["arn:aws:s3:::orders/*"]}
+IN_A: Mapping[str, Any] = {"zones": ["eu-west-1a"]}
+
+SET: Mapping[str, Any] = {
+    **PUBLIC,
+    "deletionProtection": True,
+    "secretsEncryption": {"kmsKeyArn": KEY_OF_TEAM},
+    "upgradePolicy": "STANDARD",
+    "nodeRepair": True,
+    "zonalShift": True,
+    "controlPlaneTier": "tier-xl",
+    "session": {"encrypt": True, "idleTimeoutMinutes": 7, "maxDurationMinutes": 90, "runAsUser": "ops"},
+    "access": {"admins": [f"{OWNER}:role/a/ops", f"{OWNER}:role/b/ops", ADMIN]},
+    "network": {
+        "zones": ["eu-west-1c", "eu-west-1a", "eu-west-1b"],
+        "podCidr": "100.64.0.0/16",
+        "endpoints": ["sts"],
+        "flowLogs": {"traffic": "REJECT", "retentionDays": 365},
+    },
+    "iam": {
+        "serviceAccounts": {
+            "orders": {"namespace": "shop", "statements": [ALLOW]},
+            "batch": {
+                "namespace": "jobs",
+                "name": "default",
+                "policies": [f"{OWNER}:policy/teams/scan"],
+                "credentials": "irsa",
+            },
+        }
+    },
+    "addons": {
+        "coredns": {"version": "v1.12.4-eksbuild.1"},
+        "vpcCni": {"networkPolicy": False, "prefixDelegation": True},
+        "extra": {
+            "amazon-cloudwatch-observability": {"policies": ["arn:aws:iam::aws:policy/CloudWatchAgentServerPolicy"]},
+            "aws-privateca-connector-for-kubernetes": {
+                "statements": [{"actions": ["acm-pca:Get*"], "resources": ["*"]}],
+                "serviceAccount": "aws-privateca-issuer",
+                "namespace": "aws-privateca-issuer",
+            },
+            "external-dns": {"policies": [f"{OWNER}:policy/dns"], "version": "v0.19.0-eksbuild.1"},
+            "my-agent": {"beforeNodes": True},
+        },
+    },
+    "nodeGroups": {
+        "web": {
+            "zones": ["eu-west-1c", "eu-west-1a"],
+            "diskSize": 80,
+            "ami": {"release": "1.35.0-20260715"},
+            "updateStrategy": {"maxUnavailablePercentage": 25, "force": True},
+        },
+        "web-arm": {
+            "diskSize": 80,
+            "amiFamily": "Bottlerocket",
+            "taints": ["a:NoSchedule", "b:PreferNoSchedule", "c:NoExecute"],
+        },
+        "spot": {
+            **IN_A,
+            "instanceTypes": ["m7i.large"],
+            "kind": "self-managed",
+            "capacityType": "spot",
+            "placementGroup": "fast",
+            "instancesDistribution": SHARE,
+        },
+        "efa": {**IN_A, "instanceTypes": ["c7gn.16xlarge"], "efa": True, "capacityReservation": RESERVED},
+        "cards": {
+            **IN_A,
+            "instanceTypes": ["p6-b300.48xlarge"],
+            "kind": "self-managed",
+            "efa": True,
+            "capacityReservation": "cr-0123",
+        },
+        "reserved": {**IN_A, "instanceTypes": ["m7i.large"], "capacityReservation": "capacity-reservations-only"},
+    },
+}
+"""A stack that sets what most stacks leave at its default."""
+
+BARE: Mapping[str, Any] = {
+    "addons": {"ebsCsi": {"enabled": False}},
+    "storageClass": False,
+    "logging": {"types": []},
+    "session": {"logToCloudWatch": False},
+    "secretsEncryption": {"enabled": False},
+    "access": {"admins": [ADMIN]},
+}
+"""A stack that turns off what it can."""
+
+OWN_NETWORK: Mapping[str, Any] = {
+    "vpcId": "vpc-0123456789abcdef0",
+    "privateSubnets": {"eu-west-1a": ["subnet-00000001"], "eu-west-1b": ["subnet-00000002", "subnet-00000003"]},
+    "controlPlaneSubnetIds": ["subnet-00000006", "subnet-00000007"],
+    "podSubnets": {"eu-west-1a": "subnet-00000008", "eu-west-1b": "subnet-00000009"},
+}
+OTHERS = "arn:aws:ecr:us-east-1:444455556666:repository/base/*"
+"""Repositories of another account."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,8 +203,13 @@ class World(Found):
 
 
 def world(change: Mapping[str, Any] | None = None, *, region: str | None = "eu-west-1") -> World:
-    """Declare the smallest stack with ``change`` merged into it."""
-    plan = make_plan(stack(change, region=region), today=TODAY)
+    """What the smallest stack with ``change`` merged into it declares. The same stack is declared once."""
+    return _declare(json.dumps(change), region)
+
+
+@cache
+def _declare(change: str, region: str | None) -> World:
+    plan = make_plan(stack(json.loads(change), region=region), today=TODAY)
     declared = declare(plan)
     return World(declared.resources, dict(declared.outputs), plan)
 

@@ -14,12 +14,6 @@ from tests.stack.words import AUTO_MODE, EXISTING_CLUSTER, merged
 NODE_CLASS = "kubernetes:eks.amazonaws.com/v1:NodeClass"
 STORAGE_CLASS = "kubernetes:storage.k8s.io/v1:StorageClass"
 ASSOCIATION = "aws:eks/accessPolicyAssociation:AccessPolicyAssociation"
-WORDS = {**AUTO_MODE, "apiEndpoint": {"public": True, "publicCidrs": ["203.0.113.0/24"]}}
-
-
-@pytest.fixture(scope="module")
-def auto() -> World:
-    return world(WORDS)
 
 
 def attached(found: World, role: str) -> set[str]:
@@ -94,8 +88,10 @@ def test_volumes_are_of_auto_modes_driver_for_its_nodes(auto: World, small: Worl
 @pytest.mark.parametrize("role", [None, "shop-prod-nodes"])
 def test_an_existing_cluster_gets_class_and_pools_and_a_role_where_none_is_named(role: str | None) -> None:
     named = {} if role is None else {"autoscaling": {"autoMode": {"nodeRole": role}}}
-    found = world(merged({**AUTO_MODE, **EXISTING_CLUSTER}, named))
+    groups = {"cluster": {"securityGroups": ["sg-00000001"]}}
+    found = world(merged(merged({**AUTO_MODE, **EXISTING_CLUSTER}, groups), named))
     node_class = found.inputs(NODE_CLASS, "shop-dev")["spec"]
+    assert node_class["securityGroupSelectorTerms"] == [{"id": "sg-00000001"}]
     assert node_class["subnetSelectorTerms"] == [
         {"id": "subnet-0aaaaaaaaaaaaaaa1"},
         {"id": "subnet-0aaaaaaaaaaaaaaa2"},

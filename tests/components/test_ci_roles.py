@@ -18,7 +18,7 @@ from components.rendering.marked_values import _CALLS
 from components.rendering.recording import Recorded
 from multiarch.errors import MultiarchError
 from tests.components import declared
-from tests.components.declared import World, world
+from tests.components.declared import World
 
 PROVIDER = "aws:iam/openIdConnectProvider:OpenIdConnectProvider"
 ENTRY_POLICY = "aws:eks/accessPolicyAssociation:AccessPolicyAssociation"
@@ -29,11 +29,35 @@ GITHUB, GITLAB = GitHub("example/clusters"), GitLab("example/platform/clusters")
 CHILDREN_OF_CLUSTER = {"aws:eks/cluster:Cluster", "aws:eks/accessPolicyAssociation:AccessPolicyAssociation"}
 
 
+BOUNDARIES = tuple(f"arn:aws:iam::111122223333:policy/{name}" for name in ("ci", "teams"))
+
+
 def roles(issuers: Sequence[Issuer] = (GITHUB,), **settings: Any) -> list[Recorded]:
     async def program() -> None:
         CiRoles("ci", CiRolesArgs(naming=Naming("eks-ci", ()), issuers=issuers, **settings))
 
     return list(rendering.record(program, stack="platform", region="eu-west-1").resources)
+
+
+@pytest.fixture(scope="module")
+def plain() -> list[Recorded]:
+    return roles()
+
+
+@pytest.fixture(scope="module")
+def made() -> list[Recorded]:
+    """Roles with all that can be set."""
+    return roles(
+        (GITHUB, GITLAB),
+        environments=[Environment("prod", [ADMINISTRATOR], 14400)],
+        branch="release",
+        state=State("states", [KEY]),
+        clusters=["shop-dev"],
+        repositories=["shop/api"],
+        permissions_boundary=BOUNDARIES[0],
+        path="/ci/",
+        required_boundary=BOUNDARIES[1],
+    )
 
 
 def one(resources: list[Recorded], type_: str, name: str) -> dict[str, Any]:
@@ -51,8 +75,8 @@ def statements(resources: list[Recorded], name: str) -> dict[str, dict[str, Any]
     return {row["Sid"]: row for row in policy["Statement"]}
 
 
-def test_github_is_trusted_for_pull_requests_and_the_branch_and_nothing_else() -> None:
-    (statement,) = trusted(roles(), "preview")
+def test_github_is_trusted_for_pull_requests_and_the_branch_and_nothing_else(plain: list[Recorded]) -> None:
+    (statement,) = trusted(plain, "preview")
     assert statement == {
         "Sid": "GitHub",
         "Effect": "Allow",
@@ -70,8 +94,8 @@ def test_github_is_trusted_for_pull_requests_and_the_branch_and_nothing_else() -
     }
 
 
-def test_gitlab_is_trusted_for_its_branches_and_each_issuer_has_a_statement_of_its_own() -> None:
-    found = trusted(roles((GITHUB, GITLAB)), "preview")
+def test_gitlab_is_trusted_for_its_branches_and_each_issuer_has_a_statement_of_its_own(made: list[Recorded]) -> None:
+    found = trusted(made, "preview")
     assert [row["Sid"] for row in found] == ["GitHub", "GitLab"]
     assert found[1]["Condition"] == {
         "StringEquals": {"gitlab.com:aud": "https://gitlab.com"},
@@ -79,8 +103,7 @@ def test_gitlab_is_trusted_for_its_branches_and_each_issuer_has_a_statement_of_i
     }
 
 
-def test_updates_are_trusted_by_environment_on_github_and_by_branch_on_gitlab() -> None:
-    made = roles((GITHUB, GITLAB), environments=[Environment("prod", [ADMINISTRATOR], 14400)], branch="release")
+def test_updates_are_trusted_by_environment_on_github_and_by_branch_on_gitlab(made: list[Recorded]) -> None:
     github, gitlab = (row["Condition"]["StringEquals"] for row in trusted(made, "up-prod"))
     assert github["token.actions.githubusercontent.com:sub"] == ["repo:example/clusters:environment:prod"]
     assert gitlab["gitlab.com:sub"] == ["project_path:example/platform/clusters:ref_type:branch:ref:release"]
@@ -89,29 +112,28 @@ def test_updates_are_trusted_by_environment_on_github_and_by_branch_on_gitlab() 
     assert one(made, declared.ATTACHMENT, "up-prod-0")["policyArn"] == ADMINISTRATOR
 
 
-def test_images_are_pushed_from_the_branch_and_from_tags_to_the_listed_repositories() -> None:
-    made = roles((GITHUB, GITLAB), repositories=["shop/api"])
+def test_images_are_pushed_from_the_branch_and_from_tags_to_the_listed_repositories(
+    made: list[Recorded], plain: list[Recorded]
+) -> None:
     github, gitlab = (row["Condition"]["StringLike"] for row in trusted(made, "images"))
     assert github["token.actions.githubusercontent.com:sub"][1] == "repo:example/clusters:ref:refs/tags/*"
     assert gitlab["gitlab.com:sub"][1] == "project_path:example/platform/clusters:ref_type:tag:ref:*"
     policy = statements(made, "images")
     assert policy["Images"]["Resource"] == ["arn:aws:ecr:*:111122223333:repository/shop/api"]
     assert policy["LogIn"]["Action"] == ["ecr:GetAuthorizationToken"]
-    assert "images" not in {role.name for role in roles() if role.type == declared.ROLE}
+    assert "images" not in {role.name for role in plain if role.type == declared.ROLE}
 
 
-def test_repositories_with_immutable_subject_claims_are_named_with_their_ids() -> None:
-    (statement,) = trusted(roles((GitHub("octocat@123456/my-repo@456789"),)), "preview")
+def test_repositories_may_have_ids_and_a_provider_that_exists_is_used(made: list[Recorded]) -> None:
+    """Repositories with immutable subject claims are named with their IDs."""
+    arn = "arn:aws:iam::111122223333:oidc-provider/token.actions.githubusercontent.com"
+    found = roles((GitHub("octocat@123456/my-repo@456789", provider_arn=arn),))
+    (statement,) = trusted(found, "preview")
     subjects = statement["Condition"]["StringEquals"]["token.actions.githubusercontent.com:sub"]
     assert subjects[0] == "repo:octocat@123456/my-repo@456789:pull_request"
-
-
-def test_a_provider_that_exists_is_used_and_none_is_created() -> None:
-    arn = "arn:aws:iam::111122223333:oidc-provider/token.actions.githubusercontent.com"
-    made = roles((GitHub("example/clusters", provider_arn=arn),))
-    assert trusted(made, "preview")[0]["Principal"] == {"Federated": arn}
-    assert PROVIDER not in {resource.type for resource in made}
-    created = one(roles((GITHUB, GITLAB)), PROVIDER, "gitlab")
+    assert statement["Principal"] == {"Federated": arn}
+    assert PROVIDER not in {resource.type for resource in found}
+    created = one(made, PROVIDER, "gitlab")
     assert (created["url"], created["clientIdLists"]) == ("https://gitlab.com", ["https://gitlab.com"])
 
 
@@ -132,36 +154,28 @@ def test_what_would_widen_the_trust_is_rejected(make: Callable[[], object]) -> N
         make()
 
 
-def test_a_boundary_limits_every_role() -> None:
-    boundary = "arn:aws:iam::111122223333:policy/ci"
-    made = roles(environments=[Environment("dev", [])], repositories=["api"], permissions_boundary=boundary)
+def test_a_boundary_limits_every_role_and_those_that_updates_create(made: list[Recorded]) -> None:
     found = [role for role in made if role.type == declared.ROLE]
-    assert {role.name for role in found} == {"images", "preview", "up-dev"}
-    assert {role.inputs["permissionsBoundary"] for role in found} == {boundary}
-
-
-def test_updates_create_roles_with_the_required_boundary_only() -> None:
-    boundary = "arn:aws:iam::111122223333:policy/teams"
-    made = roles(environments=[Environment("dev", [])], path="/ci/", required_boundary=boundary)
-    assert {role.inputs["path"] for role in made if role.type == declared.ROLE} == {"/ci/"}
-    (statement, *_) = json.loads(one(made, declared.ROLE_POLICY, "up-dev-boundary")["policy"])["Statement"]
+    assert {role.name for role in found} == {"images", "preview", "up-prod"}
+    assert {(role.inputs["permissionsBoundary"], role.inputs["path"]) for role in found} == {(BOUNDARIES[0], "/ci/")}
+    (statement, *_) = json.loads(one(made, declared.ROLE_POLICY, "up-prod-boundary")["policy"])["Statement"]
     assert (statement["Effect"], "iam:CreateRole" in statement["Action"]) == ("Deny", True)
-    assert statement["Condition"] == {"StringNotEquals": {"iam:PermissionsBoundary": boundary}}
+    assert statement["Condition"] == {"StringNotEquals": {"iam:PermissionsBoundary": BOUNDARIES[1]}}
 
 
-def test_the_state_is_read_by_previews_and_written_by_updates_alone() -> None:
-    made = roles(state=State("states", [KEY]), environments=[Environment("dev", [])])
-    read, write = statements(made, "preview"), statements(made, "up-dev-state")
+def test_the_state_is_read_by_previews_and_written_by_updates_alone(
+    made: list[Recorded], plain: list[Recorded]
+) -> None:
+    read, write = statements(made, "preview"), statements(made, "up-prod-state")
     assert read["State"]["Action"] == ["s3:GetObject"]
     assert read["StateKeys"] == {"Sid": "StateKeys", "Effect": "Allow", "Action": ["kms:Decrypt"], "Resource": [KEY]}
     assert write["State"]["Action"] == ["s3:DeleteObject", "s3:GetObject", "s3:PutObject"]
     assert read["State"]["Resource"] == write["State"]["Resource"] == "arn:aws:s3:::states/*"
     assert read["ListState"]["Resource"] == "arn:aws:s3:::states"
-    assert not {"State", "ListState", "StateKeys"} & set(statements(roles(), "preview"))
+    assert not {"State", "ListState", "StateKeys"} & set(statements(plain, "preview"))
 
 
-def test_objects_in_clusters_are_read_with_an_access_entry() -> None:
-    made = roles(clusters=["shop-dev"])
+def test_objects_in_clusters_are_read_with_an_access_entry(made: list[Recorded]) -> None:
     assert one(made, declared.ACCESS_ENTRY, "preview-shop-dev")["clusterName"] == "shop-dev"
     assert one(made, ENTRY_POLICY, "preview-shop-dev")["policyArn"].endswith("/AmazonEKSAdminViewPolicy")
 
@@ -169,24 +183,10 @@ def test_objects_in_clusters_are_read_with_an_access_entry() -> None:
 # -- what previews read ------------------------------------------------------------------------------------------
 
 
-def every_world(small: World, full: World, migrating: World) -> list[World]:
-    public = {"apiEndpoint": {"public": True, "publicCidrs": ["203.0.113.7/32"]}}
-    own = {"nodeGroups": {"own": {"instanceTypes": ["m7i.large"], "kind": "self-managed"}}}
-    webhook = {"admissionWebhook": {"enabled": True, "image": f"registry.example/webhook@sha256:{'0' * 64}"}}
-    return [
-        small,
-        full,
-        migrating,
-        world({**public, **own, **webhook, "network": {"flowLogs": {}, "podCidr": "100.64.0.0/16"}}),
-        world({"network": {"ipFamily": "ipv6"}}),
-    ]
-
-
 def test_every_resource_type_that_the_components_declare_is_read_and_no_other(
-    small: World, full: World, migrating: World
+    full: World, changed: World, migrating: World, ipv6: World, made: list[Recorded]
 ) -> None:
-    made = roles((GITHUB,), clusters=["shop"], environments=[Environment("dev", [ADMINISTRATOR])])
-    found = {resource.type for each in every_world(small, full, migrating) for resource in each.resources}
+    found = {each.type for world in (full, changed, migrating, ipv6) for each in world.resources}
     found |= {resource.type for resource in made} | CHILDREN_OF_CLUSTER
     assert {type_ for type_ in found if type_.startswith("aws:")} == set(READS)
 
@@ -195,36 +195,22 @@ def test_every_look_up_that_the_components_make_is_allowed_and_no_other() -> Non
     assert set(LOOK_UPS) == set(_CALLS)
 
 
-def preview_actions() -> list[str]:
-    return [action for row in statements(roles(), "preview").values() for action in row["Action"]]
-
-
-def test_no_action_has_a_wildcard_and_each_is_an_operation_that_reads() -> None:
+def test_each_action_is_an_operation_that_reads_no_secrets_or_data(plain: list[Recorded]) -> None:
+    """Previews run a branch's code: the account's parameters, objects and logs are not for it."""
     session = botocore.session.get_session()
-    actions = preview_actions()
+    found = statements(plain, "preview")
+    actions = [action for row in found.values() for action in row["Action"]]
     assert len(actions) == len(set(actions))
     for action in actions:
         service, name = action.split(":")
         assert name in session.get_service_model(service).operation_names
         assert name.startswith(("Describe", "Get", "List"))
+    assert not {"logs:GetLogEvents", "s3:GetObject", "secretsmanager:GetSecretValue"} & set(actions)
+    assert found["ReadSsmParameterAwsService"]["Resource"] == "arn:aws:ssm:*::parameter/aws/service/*"
 
 
-def test_no_action_reads_secrets_or_data() -> None:
-    """Previews run a branch's code: the account's parameters, objects and logs are not for it."""
-    told = set(preview_actions()) & {
-        "kms:Decrypt",
-        "logs:GetLogEvents",
-        "s3:GetObject",
-        "secretsmanager:GetSecretValue",
-        "sqs:ReceiveMessage",
-    }
-    assert not told
-    parameters = statements(roles(), "preview")["ReadSsmParameterAwsService"]
-    assert parameters["Resource"] == "arn:aws:ssm:*::parameter/aws/service/*"
-
-
-def test_resources_are_the_accounts_wherever_an_action_takes_one() -> None:
-    found = statements(roles(), "preview")
+def test_resources_are_the_accounts_wherever_an_action_takes_one(plain: list[Recorded]) -> None:
+    found = statements(plain, "preview")
     anywhere = [sid for sid, row in found.items() if row["Resource"] == "*"]
     assert anywhere == ["Read"]
     services = {action.split(":")[0] for action in found["Read"]["Action"]}
@@ -233,8 +219,7 @@ def test_resources_are_the_accounts_wherever_an_action_takes_one() -> None:
         assert sid == "Read" or ":111122223333:" in row["Resource"] or "::parameter/aws/" in row["Resource"]
 
 
-def test_the_policy_fits_into_a_role() -> None:
+def test_the_policy_fits_into_a_role(made: list[Recorded]) -> None:
     """IAM's limit for all inline policies of a role, without white space."""
-    made = roles(state=State("states", [KEY]))
     policy = json.loads(one(made, declared.ROLE_POLICY, "preview")["policy"])
     assert len(json.dumps(policy, separators=(",", ":"))) < 10_240

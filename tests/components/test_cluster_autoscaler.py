@@ -8,10 +8,14 @@ from typing import Any
 
 from ruamel.yaml import YAML
 
+from components.in_cluster import cluster_autoscaler
 from tests.components import autoscaled, declared
 from tests.components.declared import World, goes_before
 
 NAME = "cluster-autoscaler"
+
+
+ARM64 = {"key": "arch", "operator": "Equal", "value": "arm64", "effect": "NoSchedule"}
 
 
 def values(found: World) -> dict[str, Any]:
@@ -19,35 +23,27 @@ def values(found: World) -> dict[str, Any]:
     return dict(release["values"])
 
 
-def test_chart_and_image_are_pinned(with_cluster_autoscaler: World) -> None:
+def made(**change: Any) -> Any:  # noqa: ANN401  (the chart's)
+    """The values for a changed plan, without an arm64 taint."""
+    plan = replace(autoscaled.CLUSTER_AUTOSCALER, **change)
+    return cluster_autoscaler.values(plan, cluster="shop", region="eu-west-1", arm64_taint=None, image={})
+
+
+def test_chart_and_image_are_pinned_and_find_this_clusters_groups(with_cluster_autoscaler: World) -> None:
     release = with_cluster_autoscaler.inputs(autoscaled.RELEASE, NAME)
     assert (release["chart"], release["version"]) == ("cluster-autoscaler", "9.59.0")
     assert release["repositoryOpts"] == {"repo": "https://kubernetes.github.io/autoscaler"}
     assert (release["name"], release["namespace"]) == ("cluster-autoscaler", "kube-system")
-    assert values(with_cluster_autoscaler)["image"] == {"tag": autoscaled.CLUSTER_AUTOSCALER.image_tag}
-
-
-def test_the_image_comes_from_the_registry_that_has_a_copy() -> None:
-    copied = {"charts": {"imageRegistries": {"registry.k8s.io": "registry.example.com/k8s"}}}
-    found = autoscaled.world(autoscaled.autoscaling(cluster_autoscaler=True), copied)
-    repository = "registry.example.com/k8s/autoscaling/cluster-autoscaler"
-    assert values(found)["image"] == {"repository": repository, "tag": autoscaled.CLUSTER_AUTOSCALER.image_tag}
-
-
-def test_it_finds_this_clusters_groups_in_this_region(with_cluster_autoscaler: World) -> None:
     found = values(with_cluster_autoscaler)
+    assert found["image"] == {"tag": autoscaled.CLUSTER_AUTOSCALER.image_tag}
     assert found["autoDiscovery"] == {"clusterName": "shop-dev"}
     assert (found["cloudProvider"], found["awsRegion"]) == ("aws", "eu-west-1")
-
-
-def test_the_priorities_are_the_plans(with_cluster_autoscaler: World) -> None:
-    text = values(with_cluster_autoscaler)["expanderPriorities"]
-    assert YAML(typ="safe", pure=True).load(text) == {
+    assert YAML(typ="safe", pure=True).load(found["expanderPriorities"]) == {
         priority.priority: [priority.regex] for priority in autoscaled.CLUSTER_AUTOSCALER.priorities
     }
 
 
-def test_scale_down_follows_the_plan_and_every_argument_is_text(with_cluster_autoscaler: World) -> None:
+def test_scale_down_follows_the_plan_and_every_argument_is_a_string(with_cluster_autoscaler: World) -> None:
     arguments = values(with_cluster_autoscaler)["extraArgs"]
     assert arguments["scale-down-unneeded-time"] == "12m"
     assert arguments["scale-down-delay-after-add"] == "7m"
@@ -59,26 +55,18 @@ def test_scale_down_follows_the_plan_and_every_argument_is_text(with_cluster_aut
     assert "nodegroup-name" in ignored
     assert "eks.amazonaws.com/capacityType" not in ignored
     assert {type(value) for value in arguments.values()} == {str}
-
-
-def test_groups_that_would_share_what_another_is_preferred_for_are_not_balanced() -> None:
-    plan = replace(autoscaled.CLUSTER_AUTOSCALER, not_balanced=(("a", "b"),))
-    wanted = autoscaled.autoscaling(cluster_autoscaler=True)
-    found = autoscaled.world(replace(wanted, cluster_autoscaler=plan))
-    assert values(found)["extraArgs"]["balance-similar-node-groups"] == "false"
-
-
-def test_an_autoscaler_that_is_being_left_looks_at_pods_later_than_the_new_one(with_cluster_autoscaler: World) -> None:
-    assert "new-pod-scale-up-delay" not in values(with_cluster_autoscaler)["extraArgs"]
-    leaving = replace(autoscaled.CLUSTER_AUTOSCALER, scale_up_delay_seconds=180)
-    both = autoscaled.autoscaling(cluster_autoscaler=True, karpenter=True)
-    found = autoscaled.world(replace(both, cluster_autoscaler=leaving))
-    assert values(found)["extraArgs"]["new-pod-scale-up-delay"] == "180s"
+    # Groups that would share what another is preferred for are not balanced.
+    assert made(not_balanced=(("a", "b"),))["extraArgs"]["balance-similar-node-groups"] == "false"
+    # An autoscaler that is being left looks at pods later than the new one.
+    assert "new-pod-scale-up-delay" not in arguments
+    assert made(scale_up_delay_seconds=180)["extraArgs"]["new-pod-scale-up-delay"] == "180s"
 
 
 def test_its_pods_run_on_arm64_nodes_too_and_have_no_rights(with_cluster_autoscaler: World) -> None:
     found = values(with_cluster_autoscaler)
-    assert {"key": "arch", "operator": "Equal", "value": "arm64", "effect": "NoSchedule"} in found["tolerations"]
+    critical = {"key": "CriticalAddonsOnly", "operator": "Exists"}
+    assert found["tolerations"] == [critical, ARM64]
+    assert made()["tolerations"] == [critical]
     assert found["securityContext"]["runAsNonRoot"] is True
     assert found["securityContext"]["seccompProfile"] == {"type": "RuntimeDefault"}
     assert found["containerSecurityContext"] == {
@@ -92,16 +80,7 @@ def test_its_pods_run_on_arm64_nodes_too_and_have_no_rights(with_cluster_autosca
     assert found["resources"]["requests"]["memory"] == found["resources"]["limits"]["memory"]
 
 
-def test_without_an_arm64_taint_nothing_of_it_is_tolerated() -> None:
-    found = autoscaled.world(autoscaled.autoscaling(cluster_autoscaler=True), {"arm64Taint": "none"})
-    assert values(found)["tolerations"] == [{"key": "CriticalAddonsOnly", "operator": "Exists"}]
-
-
 def test_the_role_is_for_its_service_account_and_changes_tagged_groups_alone(with_cluster_autoscaler: World) -> None:
-    role = with_cluster_autoscaler.inputs(declared.ROLE, NAME)
-    trust = json.loads(role["assumeRolePolicy"])["Statement"][0]
-    assert trust["Principal"] == {"Service": "pods.eks.amazonaws.com"}
-    assert trust["Condition"]["StringEquals"]["aws:RequestTag/kubernetes-service-account"] == NAME
     association = with_cluster_autoscaler.inputs(autoscaled.ASSOCIATION, NAME)
     assert (association["namespace"], association["serviceAccount"]) == ("kube-system", NAME)
     assert association["roleArn"].endswith("<Role:cluster-autoscaler>")
@@ -114,7 +93,7 @@ def test_the_role_is_for_its_service_account_and_changes_tagged_groups_alone(wit
     assert attached == []
 
 
-def test_ekss_auto_scaling_groups_are_tagged_one_by_one(with_cluster_autoscaler: World) -> None:
+def test_auto_scaling_groups_are_tagged_and_instances_are_not(with_cluster_autoscaler: World) -> None:
     tags: list[Any] = [tag.inputs for tag in with_cluster_autoscaler.all(autoscaled.GROUP_TAG)]
     found = {(tag["autoscalingGroupName"], tag["tag"]["key"], tag["tag"]["value"]) for tag in tags}
     assert found == {
@@ -124,19 +103,12 @@ def test_ekss_auto_scaling_groups_are_tagged_one_by_one(with_cluster_autoscaler:
     }
     assert len(tags) == len(found)
     assert {tag["tag"]["propagateAtLaunch"] for tag in tags} == {False}
-
-
-def test_a_group_of_our_own_carries_its_tags_itself_and_its_instances_do_not(with_cluster_autoscaler: World) -> None:
+    # A group of our own carries its tags itself.
     group: Any = with_cluster_autoscaler.inputs(declared.SCALING_GROUP, "own-arm")
-    tags = {tag["key"]: tag for tag in group["tags"]}
+    own = {tag["key"]: tag for tag in group["tags"]}
     for key, value in (*autoscaled.FOUND_BY, autoscaled.ARM64_TAINT_TAG):
-        assert tags[key] == {"key": key, "value": value, "propagateAtLaunch": False}
-    assert tags["kubernetes.io/cluster/shop-dev"]["propagateAtLaunch"] is True
-
-
-def test_without_an_autoscaler_nothing_of_one_is_declared(small: World) -> None:
-    types = {resource.type for resource in small.resources}
-    assert not types & {autoscaled.RELEASE, autoscaled.GROUP_TAG, autoscaled.ASSOCIATION, autoscaled.QUEUE}
+        assert own[key] == {"key": key, "value": value, "propagateAtLaunch": False}
+    assert own["kubernetes.io/cluster/shop-dev"]["propagateAtLaunch"] is True
 
 
 def test_it_comes_after_nodes_coredns_its_rights_and_the_groups_tags_and_goes_before_them(

@@ -5,12 +5,18 @@ from __future__ import annotations
 import json
 from typing import Any
 
-import pytest
-
 from tests.components import declared
-from tests.components.declared import World, world
+from tests.components.declared import World
 
-ADMIN = "arn:aws:iam::111122223333:role/team/platform"
+
+def entries(found: World) -> dict[str, dict[str, Any]]:
+    rows: dict[str, dict[str, Any]] = found.inputs(declared.CLUSTER)["accessEntries"]
+    return {row["principalArn"]: {"key": key, **row} for key, row in rows.items()}
+
+
+def statements(found: World) -> list[dict[str, Any]]:
+    content: dict[str, Any] = json.loads(found.inputs(declared.KEY)["policy"])
+    return list(content["Statement"])
 
 
 def test_the_cluster_brings_neither_nodes_nor_add_ons_nor_security_groups(small: World) -> None:
@@ -24,94 +30,60 @@ def test_the_cluster_brings_neither_nodes_nor_add_ons_nor_security_groups(small:
     assert cluster["kubeProxyAddonOptions"]["enabled"] is False
     assert cluster["createOidcProvider"] is False
     assert cluster["providerCredentialOpts"] == {}
-
-
-def test_access_goes_through_access_entries_alone(full: World) -> None:
-    cluster = full.inputs(declared.CLUSTER)
-    assert cluster["authenticationMode"] == "API"
-    policies = {
-        entry["principalArn"]: sorted(policy["policyArn"] for policy in entry["accessPolicies"].values())
-        for entry in cluster["accessEntries"].values()
-    }
-    assert policies == {
-        "arn:aws:iam::111122223333:role/platform": [
-            "arn:aws:eks::aws:cluster-access-policy/AmazonEKSClusterAdminPolicy"
-        ],
-        "arn:aws:iam::111122223333:role/audit": ["arn:aws:eks::aws:cluster-access-policy/AmazonEKSViewPolicy"],
-        "arn:aws:iam::111122223333:role/shop": ["arn:aws:eks::aws:cluster-access-policy/AmazonEKSEditPolicy"],
-    }
-    scopes = [p["accessScope"] for e in cluster["accessEntries"].values() for p in e["accessPolicies"].values()]
-    assert scopes == [{"type": "cluster"}] * 2 + [{"type": "namespace", "namespaces": ["shop", "shop-*"]}]
-    # An omitted list would keep groups that the file no longer has.
-    groups = [entry["kubernetesGroups"] for entry in cluster["accessEntries"].values()]
-    assert groups == [[], [], ["crd-readers", "shop-operators"]]
-
-
-@pytest.mark.parametrize(
-    ("region", "partition"), [("eu-west-1", "aws"), ("cn-north-1", "aws-cn"), ("us-gov-west-1", "aws-us-gov")]
-)
-def test_every_arn_is_of_the_regions_partition(region: str, partition: str) -> None:
-    admin = f"arn:{partition}:iam::111122223333:role/platform"
-    found = world({**declared.FULL, "access": {"admins": [admin]}}, region=region)
-    text = json.dumps([dict(resource.inputs) for resource in found.resources])
-    assert {part.partition(":")[0] for part in text.split("arn:")[1:]} == {partition}
-
-
-def test_an_entrys_key_stays_when_others_come(full: World) -> None:
-    one = world({"access": {"admins": [ADMIN]}}).inputs(declared.CLUSTER)["accessEntries"]
-    more = world({"access": {"admins": ["arn:aws:iam::111122223333:role/a", ADMIN]}}).inputs(declared.CLUSTER)
-    assert set(one) < set(more["accessEntries"])
-    assert full.inputs(declared.CLUSTER)["accessEntries"].keys().isdisjoint(one)
-
-
-def test_two_roles_of_one_name_get_two_entries() -> None:
-    admins = ["arn:aws:iam::111122223333:role/a/ops", "arn:aws:iam::111122223333:role/b/ops"]
-    entries = world({"access": {"admins": admins}}).inputs(declared.CLUSTER)["accessEntries"]
-    assert sorted(entry["principalArn"] for entry in entries.values()) == admins
-
-
-def test_ranges_are_given_for_a_public_endpoint_alone(small: World) -> None:
-    assert "publicAccessCidrs" not in small.inputs(declared.CLUSTER)
-    public = {"apiEndpoint": {"public": True, "publicCidrs": ["198.51.100.0/24"]}}
-    cluster = world(public).inputs(declared.CLUSTER)
-    assert (cluster["endpointPublicAccess"], cluster["publicAccessCidrs"]) == (True, ["198.51.100.0/24"])
-
-
-def test_control_plane_interfaces_lie_in_private_subnets(small: World) -> None:
-    cluster = small.inputs(declared.CLUSTER)
+    # Its interfaces lie in private subnets.
     assert cluster["privateSubnetIds"] == ["<Subnet:private-0>", "<Subnet:private-1>"]
     assert "publicSubnetIds" not in cluster
 
 
-def test_secrets_are_encrypted_with_the_stacks_own_key_or_the_teams(small: World) -> None:
+def test_access_goes_through_access_entries_alone(full: World) -> None:
+    assert full.inputs(declared.CLUSTER)["authenticationMode"] == "API"
+    policies = {
+        principal.rpartition("/")[2]: [
+            (policy["policyArn"].rpartition("/")[2], policy["accessScope"]) for policy in row["accessPolicies"].values()
+        ]
+        for principal, row in entries(full).items()
+    }
+    assert policies == {
+        "platform": [("AmazonEKSClusterAdminPolicy", {"type": "cluster"})],
+        "audit": [("AmazonEKSViewPolicy", {"type": "cluster"})],
+        "shop": [("AmazonEKSEditPolicy", {"type": "namespace", "namespaces": ["shop", "shop-*"]})],
+    }
+    # An omitted list would keep groups that the file no longer has.
+    groups = [row["kubernetesGroups"] for row in entries(full).values()]
+    assert groups == [[], [], ["crd-readers", "shop-operators"]]
+
+
+def test_an_entrys_key_stays_when_others_come_and_differs_for_roles_of_one_name(changed: World, bare: World) -> None:
+    assert entries(bare)[declared.ADMIN]["key"] == entries(changed)[declared.ADMIN]["key"]
+    assert {"arn:aws:iam::111122223333:role/a/ops", "arn:aws:iam::111122223333:role/b/ops"} < entries(changed).keys()
+
+
+def test_every_arn_is_of_the_regions_partition(full: World, in_china: World) -> None:
+    for found, partition in ((full, "aws"), (in_china, "aws-cn")):
+        text = json.dumps([dict(resource.inputs) for resource in found.resources])
+        assert {part.partition(":")[0] for part in text.split("arn:")[1:]} == {partition}
+
+
+def test_cidr_blocks_are_given_for_a_public_endpoint_alone(small: World, changed: World) -> None:
+    assert "publicAccessCidrs" not in small.inputs(declared.CLUSTER)
+    cluster = changed.inputs(declared.CLUSTER)
+    assert (cluster["endpointPublicAccess"], cluster["publicAccessCidrs"]) == (True, ["198.51.100.0/24"])
+
+
+def test_secrets_are_encrypted_with_the_stacks_own_key_or_the_teams(small: World, changed: World, bare: World) -> None:
     assert small.inputs(declared.CLUSTER)["encryptionConfigKeyArn"].endswith("<Key:key>")
-    theirs = "arn:aws:kms:eu-west-1:111122223333:key/00000000-0000-0000-0000-000000000000"
-    found = world({"secretsEncryption": {"kmsKeyArn": theirs}})
-    assert found.inputs(declared.CLUSTER)["encryptionConfigKeyArn"] == theirs
-    off = world({"secretsEncryption": {"enabled": False}})
-    assert "encryptionConfigKeyArn" not in off.inputs(declared.CLUSTER)
+    assert changed.inputs(declared.CLUSTER)["encryptionConfigKeyArn"] == declared.KEY_OF_TEAM
+    assert "encryptionConfigKeyArn" not in bare.inputs(declared.CLUSTER)
 
 
-def test_the_log_group_is_there_before_eks_would_make_it(small: World) -> None:
+def test_the_log_group_is_there_before_eks_would_make_it_and_cloudwatch_may_use_the_key_for_it(
+    small: World, bare: World
+) -> None:
     group = small.one(declared.LOG_GROUP, "control-plane")
     assert group.inputs["name"] == "/aws/eks/shop-dev/cluster"
     assert group.inputs["retentionInDays"] == 90
     assert str(group.inputs["kmsKeyId"]).endswith("<Key:key>")
     assert group.urn in small.one(declared.CLUSTER).dependencies
-
-
-def test_without_log_types_there_is_no_log_group() -> None:
-    found = world({"logging": {"types": []}, "session": {"logToCloudWatch": False}})
-    assert not found.all(declared.LOG_GROUP)
-    assert [s["Sid"] for s in statements(found)] == ["IamDecides"]
-
-
-def statements(found: World) -> list[dict[str, Any]]:
-    content: dict[str, Any] = json.loads(found.inputs(declared.KEY)["policy"])
-    return list(content["Statement"])
-
-
-def test_cloudwatch_may_use_the_key_for_this_clusters_logs_alone(small: World) -> None:
     iam, logs = statements(small)
     assert iam["Principal"] == {"AWS": "arn:aws:iam::111122223333:root"}
     assert logs["Principal"] == {"Service": "logs.eu-west-1.amazonaws.com"}
@@ -123,14 +95,15 @@ def test_cloudwatch_may_use_the_key_for_this_clusters_logs_alone(small: World) -
             ]
         }
     }
+    assert not bare.all(declared.LOG_GROUP)
+    assert [s["Sid"] for s in statements(bare)] == ["IamDecides"]
 
 
-def test_the_key_is_rotated_and_a_protected_clusters_key_waits_longest(small: World) -> None:
+def test_the_key_is_rotated_and_a_protected_clusters_key_waits_longest(small: World, changed: World) -> None:
     key = small.inputs(declared.KEY)
     assert (key["enableKeyRotation"], key["deletionWindowInDays"]) == (True, 7)
-    protected = world({"deletionProtection": True})
-    assert protected.inputs(declared.KEY)["deletionWindowInDays"] == 30
-    assert protected.inputs(declared.CLUSTER)["deletionProtection"] is True
+    assert changed.inputs(declared.KEY)["deletionWindowInDays"] == 30
+    assert changed.inputs(declared.CLUSTER)["deletionProtection"] is True
 
 
 def test_the_service_role_may_what_a_cluster_needs_and_is_attached_first(small: World) -> None:
@@ -141,15 +114,12 @@ def test_the_service_role_may_what_a_cluster_needs_and_is_attached_first(small: 
     assert attachment.urn in small.one(declared.CLUSTER).dependencies
 
 
-SETTINGS = {"upgradePolicy": "STANDARD", "nodeRepair": True, "zonalShift": True, "controlPlaneTier": "tier-xl"}
-LATER = {"zonalShiftConfig": {"enabled": True}, "controlPlaneScalingConfig": {"tier": "tier-xl"}}
-
-
-def test_safety_switches_reach_the_cluster_and_its_groups(full: World) -> None:
-    found = world({**declared.FULL, **SETTINGS})
-    assert found.inputs(declared.CLUSTER)["upgradePolicy"] == {"supportType": "STANDARD"}
-    assert all(group.inputs["nodeRepairConfig"] == {"enabled": True} for group in found.all(declared.MANAGED))
-    assert {key: found.inputs(declared.CLUSTER)[key] for key in LATER} == LATER
+def test_safety_switches_reach_the_cluster_and_its_groups(full: World, changed: World) -> None:
+    later = {"zonalShiftConfig": {"enabled": True}, "controlPlaneScalingConfig": {"tier": "tier-xl"}}
+    cluster = changed.inputs(declared.CLUSTER)
+    assert cluster["upgradePolicy"] == {"supportType": "STANDARD"}
+    assert {key: cluster[key] for key in later} == later
+    assert all(group.inputs["nodeRepairConfig"] == {"enabled": True} for group in changed.all(declared.MANAGED))
     # Unset, nothing is sent.
-    assert not {"upgradePolicy", *LATER} & full.inputs(declared.CLUSTER).keys()
+    assert not {"upgradePolicy", *later} & full.inputs(declared.CLUSTER).keys()
     assert all("nodeRepairConfig" not in group.inputs for group in full.all(declared.MANAGED))

@@ -11,7 +11,7 @@ from tests.components.declared import ACCESS_ENTRY, KEY, LOG_GROUP, MANAGED, ROL
 from tests.stack.test_existing_cluster import KARPENTER, NO_GROUPS, A, B, on_cluster, scaled
 from tests.stack.words import merged
 
-AGENT = {"podIdentityAgent": True}
+M7I = ["m7i.large"]
 CONFIG_MAP = "kubernetes:core/v1:ConfigMap"
 NODE_CLASS = "kubernetes:karpenter.k8s.aws/v1:EC2NodeClass"
 RELEASE = "kubernetes:helm.sh/v3:Release"
@@ -33,7 +33,7 @@ def world(change: dict[str, Any]) -> World:
 
 def test_groups_use_the_subnets_of_their_zones_and_one_key_encrypts_session_logs() -> None:
     own = {"kind": "self-managed", "zones": ["eu-west-1b"]}
-    found = world(on_cluster(nodeGroups={"web": own}))
+    found = world(merged(scaled("cluster-autoscaler", "clusterAutoscaler"), {"nodeGroups": {"web": own}}))
     assert found.inputs(MANAGED)["subnetIds"] == [A, B]
     assert found.inputs(SCALING_GROUP)["vpcZoneIdentifiers"] == [B]
     assert found.inputs(LOG_GROUP)["name"] == "/multiarch-eks/shop-dev/sessions"
@@ -42,31 +42,7 @@ def test_groups_use_the_subnets_of_their_zones_and_one_key_encrypts_session_logs
     assert found.one(ACCESS_ENTRY).name == "self-managed-nodes"
     assert "awsAuth" not in found.outputs
     assert found.outputs["cluster"]["name"] == "shop"
-
-
-def test_nodes_of_both_kinds_and_karpenters_have_the_security_groups_that_the_file_names() -> None:
-    change = on_cluster(cluster={"securityGroups": ["sg-00000001"]}, nodeGroups={"web": {"kind": "self-managed"}})
-    found = world(merged(change, {"autoscaling": KARPENTER}))
-    assert {str(each.inputs["vpcSecurityGroupIds"]) for each in found.all(declared.TEMPLATE)} == {"['sg-00000001']"}
-    assert found.inputs(NODE_CLASS)["spec"]["securityGroupSelectorTerms"] == [{"id": "sg-00000001"}]
-
-
-def test_without_session_logs_there_is_no_key() -> None:
-    assert world(on_cluster(session={"logToCloudWatch": False})).all(KEY) == []
-
-
-def test_a_cluster_without_access_entries_gets_none_and_the_line_is_an_output() -> None:
-    change = on_cluster(cluster={"authenticationMode": "CONFIG_MAP"}, nodeGroups={"web": {"kind": "self-managed"}})
-    found = world(change)
-    assert found.all(ACCESS_ENTRY) == []
-    assert found.outputs["awsAuth"].startswith("- rolearn: ")
-    assert (
-        "username: system:node:{{EC2PrivateDNSName}}\n  groups:\n    - system:bootstrappers" in found.outputs["awsAuth"]
-    )
-
-
-def test_an_installed_cluster_autoscaler_gets_priorities_and_tags_and_is_not_installed_again() -> None:
-    found = world(scaled("cluster-autoscaler", "clusterAutoscaler"))
+    # The installed cluster autoscaler gets priorities and tags, and is not installed again.
     assert found.all(RELEASE) == []
     priorities = found.inputs(CONFIG_MAP)
     assert priorities["metadata"] == {"name": "cluster-autoscaler-priority-expander", "namespace": "kube-system"}
@@ -75,34 +51,43 @@ def test_an_installed_cluster_autoscaler_gets_priorities_and_tags_and_is_not_ins
     assert {"k8s.io/cluster-autoscaler/enabled", "k8s.io/cluster-autoscaler/shop"} <= tags
 
 
+def test_nodes_of_all_kinds_have_the_security_groups_that_the_file_names() -> None:
+    """A Karpenter that is there and can't reach IAM gets an instance profile of the nodes' role."""
+    change = on_cluster(cluster={"securityGroups": ["sg-00000001"]}, nodeGroups={"web": declared.OWN})
+    found = world(merged(change, {"autoscaling": merged(KARPENTER, {"karpenter": {"isolatedVPC": True}})}))
+    assert {str(each.inputs["vpcSecurityGroupIds"]) for each in found.all(declared.TEMPLATE)} == {"['sg-00000001']"}
+    profile, spec = found.inputs(declared.PROFILE, "karpenter-nodes"), found.inputs(NODE_CLASS)["spec"]
+    assert spec["securityGroupSelectorTerms"] == [{"id": "sg-00000001"}]
+    assert profile["role"] == "nodes"
+    assert (spec["instanceProfile"], "role" in spec) == (f"{profile['namePrefix']}RENDERED", False)
+
+
 def test_an_installed_karpenter_gets_a_node_class_by_ids_and_pools_alone() -> None:
-    found = world({**on_cluster(autoscaling=KARPENTER), **NO_GROUPS})
+    found = world({**on_cluster(autoscaling=KARPENTER, session={"logToCloudWatch": False}), **NO_GROUPS})
     assert found.all(RELEASE) == found.all(ROLE) == []
     spec = found.inputs(NODE_CLASS)["spec"]
     assert spec["role"] == "nodes"
     assert spec["subnetSelectorTerms"] == [{"id": A}, {"id": B}]
     assert spec["securityGroupSelectorTerms"] == [{"id": "<SecurityGroup of shop>"}]
     assert found.all("kubernetes:karpenter.sh/v1:NodePool") != []
-
-
-def test_an_installed_karpenter_that_cannot_reach_iam_gets_an_instance_profile_of_the_nodes_role() -> None:
-    found = world({**on_cluster(autoscaling=merged(KARPENTER, {"karpenter": {"isolatedVPC": True}})), **NO_GROUPS})
-    profile, spec = found.inputs(declared.PROFILE), found.inputs(NODE_CLASS)["spec"]
-    assert profile["role"] == "nodes"
-    assert (spec["instanceProfile"], "role" in spec) == (f"{profile['namePrefix']}RENDERED", False)
-
-
-def test_nodes_of_auto_mode_have_the_security_groups_that_the_file_names() -> None:
-    change = on_cluster(cluster={"securityGroups": ["sg-00000001"]}, autoscaling={"use": "auto-mode"}) | NO_GROUPS
-    found = declared.world(change)
-    spec = found.inputs("kubernetes:eks.amazonaws.com/v1:NodeClass")["spec"]
-    assert spec["securityGroupSelectorTerms"] == [{"id": "sg-00000001"}]
+    # Without session logs there is no key.
+    assert found.all(KEY) == []
 
 
 @pytest.mark.parametrize("mode", ["API", "CONFIG_MAP"])
 def test_karpenter_that_the_stack_installs_finds_everything_by_ids(mode: str) -> None:
     settings = {"use": "karpenter", "karpenter": {"controllerGroup": "web"}}
-    change = on_cluster(cluster=merged(AGENT, {"authenticationMode": mode}), autoscaling=settings)
-    found = world(merged(change, {"nodeGroups": {"web": {"minSize": 2}}}))
+    change = on_cluster(cluster={"podIdentityAgent": True, "authenticationMode": mode}, autoscaling=settings)
+    found = world(
+        merged(change, {"nodeGroups": {"web": {"minSize": 2}, "own": {**declared.OWN, "instanceTypes": M7I}}})
+    )
     assert found.inputs(NODE_CLASS)["spec"]["securityGroupSelectorTerms"] == [{"id": "<SecurityGroup of shop>"}]
-    assert (len(found.all(ACCESS_ENTRY)), "awsAuth" in found.outputs) == ((1, False) if mode == "API" else (0, True))
+    # A cluster without access entries gets none, and the lines that its ConfigMap needs are an output.
+    assert len(found.all(ACCESS_ENTRY)) == (2 if mode == "API" else 0)
+    if mode == "CONFIG_MAP":
+        lines = found.outputs["awsAuth"]
+        assert lines.startswith("- rolearn: ")
+        assert "username: system:node:{{EC2PrivateDNSName}}\n  groups:\n    - system:bootstrappers" in lines
+        assert lines.count("rolearn") == 2
+    else:
+        assert "awsAuth" not in found.outputs

@@ -14,6 +14,7 @@ from tests.components.declared import World, world
 from tests.stack.words import AUTO_MODE, merged
 
 POLICY = "aws:iam/policy:Policy"
+OIDC = "aws:iam/openIdConnectProvider:OpenIdConnectProvider"
 OWNER = "arn:aws:iam::111122223333"
 BOUNDARY, EXTRA = (
     f"{OWNER}:policy/boundary",
@@ -24,7 +25,15 @@ KARPENTER: dict[str, Any] = {
     "addons": {"ebsCsi": {"enabled": False}},
     "autoscaling": {"use": "karpenter", "karpenter": {"controllerGroup": "web"}},
 }
-IAM = {"iam": {"permissionsBoundary": BOUNDARY, "path": "/teams/shop/", "nodePolicies": EXTRA}}
+CENTRAL = "arn:aws:ecr:eu-west-1:999988887777:repository/hub/*"
+IAM = {
+    "iam": {
+        "permissionsBoundary": BOUNDARY,
+        "path": "/teams/shop/",
+        "nodePolicies": EXTRA,
+        "pullThroughRepositories": ["k8s/*", CENTRAL],
+    }
+}
 IMAGE = f"111122223333.dkr.ecr.eu-west-1.amazonaws.com/multiarch@sha256:{'a' * 64}"
 PODS = {
     "network": {"flowLogs": {}},
@@ -52,34 +61,29 @@ def guarded(found: World) -> set[tuple[Any, Any]]:
 @pytest.mark.parametrize("stack", STACKS.values(), ids=list(STACKS))
 def test_every_role_has_boundary_and_path_and_is_listed(stack: dict[str, Any]) -> None:
     found = world(merged(stack, IAM))
+    listed = set(list_roles(found.plan))
     assert guarded(found) == {(BOUNDARY, "/teams/shop/")}
-    assert {role.name for role in found.all(declared.ROLE)} == set(list_roles(found.plan))
-    paths = {
-        each.inputs.get("path") for each in found.resources if each.type in {declared.PROFILE, "aws:iam/policy:Policy"}
-    }
+    assert {role.name for role in found.all(declared.ROLE)} == listed
+    paths = {each.inputs.get("path") for each in found.resources if each.type in {declared.PROFILE, POLICY}}
     assert paths <= {"/teams/shop/"}
-    nodes = {name for name in list_roles(found.plan) if name.endswith("-nodes")}
+    nodes = {name for name in listed if name.endswith("-nodes")}
     given = [each.inputs for each in found.all(declared.ATTACHMENT) if "-nodes" in each.name]
     attached = [(each["role"], each["policyArn"]) for each in given]
     assert [policy for _, policy in attached].count(EXTRA[0]) == len(nodes)
     # AWS's policy is attached once, though it is also in the list.
     assert len(attached) == len(set(attached))
-    assert guarded(world(stack)) == {(None, None)}
-
-
-@pytest.mark.parametrize("stack", STACKS.values(), ids=list(STACKS))
-def test_nodes_may_create_the_repositories_of_pull_through_caches(stack: dict[str, Any]) -> None:
-    central = "arn:aws:ecr:eu-west-1:999988887777:repository/hub/*"
-    found = world(merged(stack, {"iam": {"pullThroughRepositories": ["k8s/*", central]}}))
-    given = {each.name: each.inputs for each in found.all(declared.ROLE_POLICY) if each.name.endswith("-pull-through")}
-    expected = {name for name in list_roles(found.plan) if name.endswith("-nodes") or name == "fargate"}
-    assert set(given) == {f"{name}-pull-through" for name in expected}
-    for name, inputs in given.items():
+    # Nodes may create the repositories of pull-through caches; AWS's policy for Fargate has no rights of these at all.
+    both = ["ecr:CreateRepository", "ecr:BatchImportUpstreamImage"]
+    created = {each.name: each.inputs for each in found.all(declared.ROLE_POLICY) if "-pull-through" in each.name}
+    assert set(created) == {f"{name}-pull-through" for name in {*nodes, *({"fargate"} & listed)}}
+    for name, inputs in created.items():
         (statement,) = json.loads(str(inputs["policy"]))["Statement"]
-        # AWS's policy for Fargate has no rights of pull-through caches at all.
-        both = ["ecr:CreateRepository", "ecr:BatchImportUpstreamImage"]
         assert statement["Action"] == (both if name == "fargate-pull-through" else both[0])
-        assert statement["Resource"] == ["arn:aws:ecr:eu-west-1:111122223333:repository/k8s/*", central]
+        assert statement["Resource"] == ["arn:aws:ecr:eu-west-1:111122223333:repository/k8s/*", CENTRAL]
+
+
+def test_without_settings_no_role_has_a_boundary_or_a_path(full: World, with_karpenter: World, auto: World) -> None:
+    assert guarded(full) | guarded(with_karpenter) | guarded(auto) == {(None, None)}
 
 
 def test_existing_roles_are_used_and_left_as_they_are() -> None:
@@ -101,15 +105,14 @@ def test_existing_roles_are_used_and_left_as_they_are() -> None:
     assert [each["roleArn"] for each in of_dns] == [roles["external-dns"]]
 
 
-@pytest.mark.parametrize("name", ["shop", "s" * 60])
-def test_a_stack_s_own_roles_are_known_by_their_names(name: str) -> None:
-    addons = {
-        "addons": {
-            "extra": {"amazon-cloudwatch-observability-x": {**EXTRA_ADDON, "serviceAccount": "a", "namespace": "a"}}
-        }
-    }
-    for role in world(merged({"clusterName": name}, addons)).all(declared.ROLE):
-        assert role.inputs["namePrefix"] == format_role_prefix(name, role.name)
+def test_a_stack_s_own_roles_are_known_by_their_names_which_fit_though_the_clusters_is_long(full: World) -> None:
+    name = "s" * 60
+    extra = {"amazon-cloudwatch-observability-x": {**EXTRA_ADDON, "serviceAccount": "a", "namespace": "a"}}
+    long = world({"clusterName": name, "addons": {"extra": extra}})
+    for cluster, found in (("shop-dev", full), (name, long)):
+        for role in found.all(declared.ROLE):
+            assert role.inputs["namePrefix"] == format_role_prefix(cluster, role.name)
+            assert len(str(role.inputs["namePrefix"])) <= 38
 
 
 def test_aws_auth_has_roles_without_their_path() -> None:
@@ -117,22 +120,18 @@ def test_aws_auth_has_roles_without_their_path() -> None:
     assert written.startswith(f"- rolearn: {OWNER}:role/nodes\n  username: system:node:{{{{EC2PrivateDNSName}}}}\n")
 
 
-def test_pods_of_a_service_account_get_a_role_by_pod_identity_or_by_the_clusters_oidc_provider() -> None:
-    statements = [{"actions": ["s3:GetObject"], "resources": ["arn:aws:s3:::orders/*"]}]
-    accounts = {
-        "orders": {"namespace": "shop", "statements": statements},
-        "batch": {"namespace": "jobs", "name": "default", "policies": EXTRA[:1], "credentials": "irsa"},
-    }
-    found = world({"iam": {"serviceAccounts": accounts}})
-    association = found.one("aws:eks/podIdentityAssociation:PodIdentityAssociation", "shop/orders")
+def test_pods_of_a_service_account_get_a_role_by_pod_identity_or_by_the_clusters_oidc_provider(
+    small: World, changed: World
+) -> None:
+    association = changed.one("aws:eks/podIdentityAssociation:PodIdentityAssociation", "shop/orders")
     assert (association.inputs["namespace"], association.inputs["serviceAccount"]) == ("shop", "orders")
-    assert found.one(declared.ROLE_POLICY, "orders-pods").urn in association.dependencies
-    provider = found.one("aws:iam/openIdConnectProvider:OpenIdConnectProvider", "cluster").inputs
+    assert changed.one(declared.ROLE_POLICY, "orders-pods").urn in association.dependencies
+    provider = changed.one(OIDC, "cluster").inputs
     assert provider["clientIdLists"] == ["sts.amazonaws.com"]
-    assert found.inputs(declared.ATTACHMENT, "batch-pods-111122223333-teams/scan")["policyArn"] == EXTRA[0]
-    (statement,) = json.loads(found.inputs(declared.ROLE, "batch-pods")["assumeRolePolicy"])["Statement"]
+    assert changed.inputs(declared.ATTACHMENT, "batch-pods-111122223333-teams/scan")["policyArn"] == EXTRA[0]
+    (statement,) = json.loads(changed.inputs(declared.ROLE, "batch-pods")["assumeRolePolicy"])["Statement"]
     assert statement["Action"] == "sts:AssumeRoleWithWebIdentity"
     issuer = str(provider["url"]).removeprefix("https://")
     wanted = {f"{issuer}:aud": "sts.amazonaws.com", f"{issuer}:sub": "system:serviceaccount:jobs:default"}
     assert statement["Condition"] == {"StringEquals": wanted}
-    assert not world().all("aws:iam/openIdConnectProvider:OpenIdConnectProvider")
+    assert not small.all(OIDC)

@@ -7,11 +7,14 @@ from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
+import pytest
+
 from components.rendering.recording import Recorded
 from multiarch.autoscaling.model import Autoscaler
 from multiarch.simulate.shapes import build_pool_shape
 from tests.components import autoscaled, declared
 from tests.components.declared import World, goes_before
+from tests.stack.words import merged
 
 CRDS, CONTROLLER = "karpenter-crd", "karpenter"
 SUBNETS = ["subnet-0aaaaaaaaaaaaaaa1", "subnet-0aaaaaaaaaaaaaaa2"]
@@ -24,45 +27,34 @@ def values(found: World) -> dict[str, Any]:
     return dict(release["values"])
 
 
-def test_the_controller_tolerates_the_arm64_taint_and_those_of_its_group(with_karpenter: World) -> None:
-    assert values(with_karpenter)["tolerations"] == [
-        {"key": "CriticalAddonsOnly", "operator": "Exists"},
-        ARM64_TOLERATION,
-    ]
-    tainted = {"nodeGroups": {"web": {"taints": ["dedicated=system:NoSchedule"]}}}
-    found = autoscaled.world(autoscaled.autoscaling(karpenter=True), tainted)
-    assert {
-        "key": "dedicated",
-        "operator": "Equal",
-        "value": "system",
-        "effect": "NoSchedule",
-    } in values(found)["tolerations"]
+@pytest.fixture(scope="module")
+def other() -> World:
+    """Karpenter with all that can be set, on subnets that are there already."""
+    node_class = replace(autoscaled.KARPENTER.node_class, custom_networking=True, subnet_ids=tuple(SUBNETS))
+    wanted = autoscaled.set_karpenter(service_monitor=True, spot_to_spot_consolidation=True)
+    plan = replace(wanted, node_class=node_class, isolated=True)
+    change = merged(EXISTING, {"nodeGroups": {"web": {"taints": ["dedicated=system:NoSchedule"]}}})
+    return autoscaled.world(replace(autoscaled.autoscaling(karpenter=True), karpenter=plan), change)
 
 
-def test_a_service_monitor_is_declared_where_the_plan_wants_one(with_karpenter: World) -> None:
-    assert values(with_karpenter)["serviceMonitor"] == {"enabled": False}
-    wanted = replace(autoscaled.KARPENTER, service_monitor=True)
-    found = autoscaled.world(replace(autoscaled.autoscaling(karpenter=True), karpenter=wanted))
-    assert values(found)["serviceMonitor"] == {"enabled": True}
-
-
-def test_spot_nodes_are_replaced_by_cheaper_ones_where_the_plan_says_so(with_karpenter: World) -> None:
-    assert values(with_karpenter)["settings"]["featureGates"] == {"spotToSpotConsolidation": False}
-    wanted = replace(autoscaled.KARPENTER, spot_to_spot=True)
-    found = autoscaled.world(replace(autoscaled.autoscaling(karpenter=True), karpenter=wanted))
-    assert values(found)["settings"]["featureGates"] == {"spotToSpotConsolidation": True}
-
-
-def test_the_primary_interface_is_not_counted_where_pods_have_subnets_of_their_own(with_karpenter: World) -> None:
-    assert "reservedENIs" not in values(with_karpenter)["settings"]
-    node_class = replace(autoscaled.KARPENTER.node_class, custom_networking=True)
-    wanted = replace(autoscaled.KARPENTER, node_class=node_class)
-    found = autoscaled.world(replace(autoscaled.autoscaling(karpenter=True), karpenter=wanted))
-    assert values(found)["settings"]["reservedENIs"] == "1"
-    pool = wanted.pools[0]
-    classes = (autoscaled.KARPENTER.node_class, node_class)
-    shapes = [build_pool_shape(pool, each, pool.instance_types[0], ()) for each in classes]
-    assert shapes[0].max_pods - shapes[1].max_pods == pool.instance_types[0].ipv4_per_eni - 1
+def test_the_controllers_values_follow_the_plan(with_karpenter: World, other: World) -> None:
+    usual, found = values(with_karpenter), values(other)
+    critical = {"key": "CriticalAddonsOnly", "operator": "Exists"}
+    assert usual["tolerations"] == [critical, ARM64_TOLERATION]
+    group = {"key": "dedicated", "operator": "Equal", "value": "system", "effect": "NoSchedule"}
+    assert found["tolerations"] == [critical, ARM64_TOLERATION, group]
+    assert (usual["serviceMonitor"], found["serviceMonitor"]) == ({"enabled": False}, {"enabled": True})
+    gates = [each["settings"]["featureGates"] for each in (usual, found)]
+    assert gates == [{"spotToSpotConsolidation": False}, {"spotToSpotConsolidation": True}]
+    # Where pods have subnets of their own, the primary interface is not counted.
+    assert ("reservedENIs" in usual["settings"], found["settings"]["reservedENIs"]) == (False, "1")
+    pool, node_class = autoscaled.KARPENTER.pools[0], autoscaled.KARPENTER.node_class
+    instance_type = pool.instance_types[0]
+    with_all, without_primary = (
+        build_pool_shape(pool, each, instance_type, ()).max_pods
+        for each in (node_class, replace(node_class, custom_networking=True))
+    )
+    assert with_all - without_primary == instance_type.ipv4_per_eni - 1
 
 
 def test_six_policies_are_kept_apart_and_each_fits_iams_limit(with_karpenter: World) -> None:
@@ -75,44 +67,14 @@ def test_six_policies_are_kept_apart_and_each_fits_iams_limit(with_karpenter: Wo
     assert attached == {f"arn:aws:iam::111122223333:<Policy:{name}>" for name in policies}
 
 
-def test_the_controllers_role_is_for_its_service_account_alone(with_karpenter: World) -> None:
-    trust = json.loads(with_karpenter.inputs(declared.ROLE, CONTROLLER)["assumeRolePolicy"])["Statement"][0]
-    assert trust["Action"] == ["sts:AssumeRole", "sts:TagSession"]
-    assert trust["Condition"]["StringEquals"] == {
-        "aws:RequestTag/eks-cluster-name": "shop-dev",
-        "aws:RequestTag/kubernetes-namespace": "kube-system",
-        "aws:RequestTag/kubernetes-service-account": "karpenter",
-        "aws:SourceAccount": "111122223333",
-    }
-    assert trust["Condition"]["ArnEquals"] == {"aws:SourceArn": "arn:aws:eks:eu-west-1:111122223333:cluster/shop-dev"}
+def test_roles_are_for_the_controllers_service_account_and_for_nodes_that_write_session_logs(
+    with_karpenter: World,
+) -> None:
     association = with_karpenter.inputs(autoscaled.ASSOCIATION, CONTROLLER)
     assert (association["namespace"], association["serviceAccount"]) == ("kube-system", "karpenter")
     assert values(with_karpenter)["serviceAccount"] == {"create": True, "name": "karpenter"}
-
-
-def test_pods_get_the_role_once_it_has_its_rights_and_keep_it_as_long(with_karpenter: World) -> None:
-    association = with_karpenter.one(autoscaled.ASSOCIATION, CONTROLLER)
-    role = f"{with_karpenter.inputs(declared.ROLE, CONTROLLER)['namePrefix']}RENDERED"
-    rights = [a for a in with_karpenter.all(declared.ATTACHMENT) if a.inputs["role"] == role]
-    assert len(rights) == 6
-    guard = [with_karpenter.one(each) for each in (autoscaled.GUARD, autoscaled.GUARD_BINDING)]
-    for needed in (*rights, *guard):
-        assert goes_before(with_karpenter, association, needed), needed.urn
-
-
-def test_nodes_join_pull_images_answer_ssm_and_write_session_logs(with_karpenter: World) -> None:
     role = f"{with_karpenter.inputs(declared.ROLE, 'karpenter-nodes')['namePrefix']}RENDERED"
-    attached = {
-        str(a.inputs["policyArn"]).rpartition("/")[2]
-        for a in with_karpenter.all(declared.ATTACHMENT)
-        if a.inputs["role"] == role
-    }
-    assert attached == {
-        "AmazonEC2ContainerRegistryPullOnly",
-        "AmazonEKSWorkerNodePolicy",
-        "AmazonEKS_CNI_Policy",
-        "AmazonSSMManagedInstanceCore",
-    }
+    assert len([each for each in with_karpenter.all(declared.ATTACHMENT) if each.inputs["role"] == role]) == 4
     assert with_karpenter.one(declared.ROLE_POLICY, "karpenter-nodes-session-logs").inputs["role"] == role
     entry = with_karpenter.inputs(declared.ACCESS_ENTRY, "karpenter-nodes")
     assert entry["type"] == "EC2_LINUX"
@@ -120,45 +82,35 @@ def test_nodes_join_pull_images_answer_ssm_and_write_session_logs(with_karpenter
     assert "karpenter-nodes" not in {profile.name for profile in with_karpenter.all(declared.PROFILE)}
 
 
-def test_a_controller_that_cannot_reach_iam_gets_an_instance_profile_and_no_rights_to_make_one() -> None:
-    wanted = replace(autoscaled.KARPENTER, isolated=True)
-    found = autoscaled.world(replace(autoscaled.autoscaling(karpenter=True), karpenter=wanted))
-    profile = found.inputs(declared.PROFILE, "karpenter-nodes")
-    assert profile["role"] == f"{found.inputs(declared.ROLE, 'karpenter-nodes')['namePrefix']}RENDERED"
-    spec: Any = found.inputs(autoscaled.NODE_CLASS)["spec"]
+def test_a_controller_that_cannot_reach_iam_gets_an_instance_profile_and_no_rights_to_make_one(other: World) -> None:
+    profile = other.inputs(declared.PROFILE, "karpenter-nodes")
+    assert profile["role"] == f"{other.inputs(declared.ROLE, 'karpenter-nodes')['namePrefix']}RENDERED"
+    spec: Any = other.inputs(autoscaled.NODE_CLASS)["spec"]
     assert (spec["instanceProfile"], "role" in spec) == (f"{profile['namePrefix']}RENDERED", False)
-    assert values(found)["settings"]["isolatedVPC"] is True
-    granted = " ".join(str(policy.inputs["policy"]) for policy in found.all(autoscaled.POLICY))
+    assert values(other)["settings"]["isolatedVPC"] is True
+    granted = " ".join(str(policy.inputs["policy"]) for policy in other.all(autoscaled.POLICY))
     assert "iam:PassRole" in granted
     assert "InstanceProfile" not in granted
     assert "pricing:" not in granted
 
 
-def test_the_queue_is_encrypted_and_keeps_messages_for_five_minutes(with_karpenter: World) -> None:
+def test_five_rules_alone_send_to_an_encrypted_queue_that_keeps_messages_for_five_minutes(
+    with_karpenter: World,
+) -> None:
     queue = with_karpenter.inputs(autoscaled.QUEUE)
-    assert queue["messageRetentionSeconds"] == 300
-    assert queue["sqsManagedSseEnabled"] is True
-
-
-def test_only_the_stacks_rules_may_send_and_nobody_without_tls(with_karpenter: World) -> None:
+    assert (queue["messageRetentionSeconds"], queue["sqsManagedSseEnabled"]) == (300, True)
     policy = json.loads(with_karpenter.inputs(autoscaled.QUEUE_POLICY)["policy"])
     allow, deny = policy["Statement"]
-    senders = allow["Condition"]["ArnLike"]["aws:SourceArn"]
-    prefixes = [str(rule.inputs["namePrefix"]) for rule in with_karpenter.all(autoscaled.RULE)]
-    assert senders == sorted(f"arn:aws:events:eu-west-1:111122223333:rule/{prefix}*" for prefix in prefixes)
     arn = "arn:aws:sqs:eu-west-1:111122223333:shop-dev-karpenter"
     assert {allow["Resource"], deny["Resource"]} == {arn}
-
-
-def test_five_rules_send_to_the_queue(with_karpenter: World) -> None:
-    rules = {rule.name for rule in with_karpenter.all(autoscaled.RULE)}
+    rules = {rule.name: str(rule.inputs["namePrefix"]) for rule in with_karpenter.all(autoscaled.RULE)}
     assert len(rules) == 5
-    targets = with_karpenter.all(autoscaled.TARGET)
-    assert {target.name for target in targets} == rules
-    assert {target.inputs["arn"] for target in targets} == {"arn:aws:sqs:eu-west-1:111122223333:shop-dev-karpenter"}
-    for target in targets:
-        prefix = with_karpenter.inputs(autoscaled.RULE, target.name)["namePrefix"]
-        assert target.inputs["rule"] == f"{prefix}RENDERED"
+    senders = sorted(f"arn:aws:events:eu-west-1:111122223333:rule/{prefix}*" for prefix in rules.values())
+    assert allow["Condition"]["ArnLike"]["aws:SourceArn"] == senders
+    targets = {target.name: target.inputs for target in with_karpenter.all(autoscaled.TARGET)}
+    assert {name: (each["arn"], each["rule"]) for name, each in targets.items()} == {
+        name: (arn, f"{prefix}RENDERED") for name, prefix in rules.items()
+    }
 
 
 def test_private_subnets_of_a_new_network_and_the_security_group_can_be_found(with_karpenter: World) -> None:
@@ -175,26 +127,22 @@ def test_private_subnets_of_a_new_network_and_the_security_group_can_be_found(wi
     ]
 
 
-def test_subnets_of_an_existing_network_are_named_and_left_alone() -> None:
-    node_class = replace(autoscaled.KARPENTER.node_class, subnet_ids=tuple(SUBNETS))
-    wanted = autoscaled.autoscaling(karpenter=True)
-    found = autoscaled.world(replace(wanted, karpenter=replace(autoscaled.KARPENTER, node_class=node_class)), EXISTING)
-    (tag,) = found.all(autoscaled.EC2_TAG)
-    assert tag.inputs["resourceId"] == "<SecurityGroup:cluster, made by EKS>"
-    made = found.one(autoscaled.NODE_CLASS)
-    assert goes_before(found, made, tag)
-    spec: Any = made.inputs["spec"]
-    assert spec["subnetSelectorTerms"] == [{"id": subnet} for subnet in SUBNETS]
-    assert spec["securityGroupSelectorTerms"] == [{"tags": {"karpenter.sh/discovery": "shop-dev"}}]
-
-
-def test_the_node_class_launches_with_the_declared_role_where_the_tags_are(with_karpenter: World) -> None:
+def test_the_node_class_launches_with_the_declared_role_where_the_tags_or_the_plans_ids_are(
+    with_karpenter: World, other: World
+) -> None:
     node_class = with_karpenter.inputs(autoscaled.NODE_CLASS)
     spec = node_class["spec"]
     assert spec["role"] == f"{with_karpenter.inputs(declared.ROLE, 'karpenter-nodes')['namePrefix']}RENDERED"
     wanted = [{"tags": {"karpenter.sh/discovery": "shop-dev"}}]
     assert spec["subnetSelectorTerms"] == spec["securityGroupSelectorTerms"] == wanted
     assert dict(with_karpenter.plan.tags).items() <= spec["tags"].items()
+    # Subnets of an existing network are named, and left alone.
+    (tag,) = other.all(autoscaled.EC2_TAG)
+    assert tag.inputs["resourceId"] == "<SecurityGroup:cluster, made by EKS>"
+    assert goes_before(other, other.one(autoscaled.NODE_CLASS), tag)
+    spec = other.inputs(autoscaled.NODE_CLASS)["spec"]
+    assert spec["subnetSelectorTerms"] == [{"id": subnet} for subnet in SUBNETS]
+    assert spec["securityGroupSelectorTerms"] == wanted
 
 
 def test_there_is_a_node_pool_for_each_of_the_plans_with_its_weight(with_karpenter: World) -> None:
@@ -236,15 +184,19 @@ def test_destroy_leaves_the_controller_what_it_ends_nodes_with(with_karpenter: W
     role = f"{with_karpenter.inputs(declared.ROLE, CONTROLLER)['namePrefix']}RENDERED"
     rights = [a for a in with_karpenter.all(declared.ATTACHMENT) if a.inputs["role"] == role]
     assert len(rights) == 6
+    association = with_karpenter.one(autoscaled.ASSOCIATION, CONTROLLER)
+    guard = [with_karpenter.one(each) for each in (autoscaled.GUARD, autoscaled.GUARD_BINDING)]
+    # Pods get the role once it has its rights, and keep it as long.
+    for thing in (*rights, *guard):
+        assert goes_before(with_karpenter, association, thing), thing.urn
     events = [r for type_ in (autoscaled.RULE, autoscaled.TARGET) for r in with_karpenter.all(type_)]
     assert len(events) == 10
     needed = [
         *rights,
         *with_karpenter.all(autoscaled.POLICY),
         *events,
-        with_karpenter.one(autoscaled.ASSOCIATION, CONTROLLER),
-        with_karpenter.one(autoscaled.GUARD),
-        with_karpenter.one(autoscaled.GUARD_BINDING),
+        association,
+        *guard,
         with_karpenter.one(autoscaled.QUEUE),
         with_karpenter.one(autoscaled.QUEUE_POLICY),
         with_karpenter.one(declared.ADDON, "coredns"),

@@ -7,7 +7,6 @@ import base64
 import json
 from collections.abc import Callable, Mapping
 from contextvars import copy_context
-from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -19,16 +18,16 @@ from pulumi.runtime.settings import Settings
 from pulumi.runtime.stack import run_in_stack
 
 from components import kubernetes_api
-from components.kubernetes_api import Chart
+from components.component import Component, Naming
+from components.kubernetes_api import Chart, ChildInCluster, InCluster
 from components.rendering.marked_values import Where
 from components.rendering.recording import Recorded, Recorder
 from multiarch.errors import OutsideError
 from multiarch.facts.taints import parse_taint
 from tests.components import autoscaled
-from tests.components.test_termination_handler import OWN, PUBLIC
-from tests.kubernetes.api_server import Request, serving
+from tests.components.declared import World
+from tests.kubernetes.api_server import serving
 from tests.kubernetes.certificates import Authority, authority
-from tests.stack.test_webhook import webhook
 
 VALUES = {"replicas": 2, "settings": {"clusterName": "shop-dev"}, "tolerations": [{"operator": "Exists"}]}
 STORAGE_CLASS = {
@@ -54,73 +53,63 @@ class Engine(Recorder):
             response.object.update(self._status)
         return response
 
-    def run(self, declare: Callable[[], object], *, preview: bool) -> None:
-        """Run a program."""
+    def run(self, declare: Callable[[ChildInCluster], object], *, preview: bool) -> list[Recorded]:
+        """What a program declares in the cluster."""
 
         def program() -> None:
-            declare()
+            platform = Component("platform", Naming("shop-dev", ()))
+            provider = kubernetes.Provider("cluster", kubeconfig="{}")
+            declare(ChildInCluster("owner", platform, InCluster("shop-dev", provider, ())))
 
         def inside() -> None:
             Settings(project="multiarch-eks", stack="shop-dev", monitor=self, dry_run=preview)
             asyncio.run(run_in_stack(program))
 
         copy_context().run(inside)
+        return self.declared()
 
-    def names(self) -> list[str]:
-        """What was declared beside the stack."""
-        return [resource.name for resource in self.recorded() if resource.custom]
-
-
-def declared_by(declare: Callable[[], object]) -> Recorded:
-    """What one program declares beside the stack."""
-    engine = Engine({})
-    engine.run(declare, preview=True)
-    (found,) = [resource for resource in engine.recorded() if resource.custom]
-    return found
+    def declared(self) -> list[Recorded]:
+        return [each for each in self.recorded() if each.type.startswith("kubernetes:")]
 
 
-def test_a_release_is_what_the_sdks_class_declares() -> None:
-    def ours() -> object:
-        chart = Chart("karpenter", "1.14.1", repository="https://charts.example.com", skip_crds=True)
-        return kubernetes_api.declare_release("karpenter", chart, VALUES, pulumi.ResourceOptions())
-
-    def theirs() -> object:
-        return kubernetes.helm.v3.Release(
-            "karpenter",
-            chart="karpenter",
-            version="1.14.1",
-            name="karpenter",
-            namespace="kube-system",
-            repository_opts=kubernetes.helm.v3.RepositoryOptsArgs(repo="https://charts.example.com"),
-            skip_crds=True,
-            values=VALUES,
-            max_history=10,
-            timeout=600,
-        )
-
-    assert declared_by(ours) == declared_by(theirs)
+def release(owner: ChildInCluster) -> object:
+    chart = Chart("karpenter", "1.14.1", repository="https://charts.example.com", skip_crds=True)
+    return owner.declare_release("karpenter", chart, VALUES)
 
 
-def test_an_object_is_what_the_sdks_class_declares() -> None:
-    def ours() -> object:
-        return kubernetes_api.declare_object("gp3", STORAGE_CLASS, pulumi.ResourceOptions())
+def sdks_release(owner: ChildInCluster) -> object:
+    return kubernetes.helm.v3.Release(
+        "karpenter",
+        chart="karpenter",
+        version="1.14.1",
+        name="karpenter",
+        namespace="kube-system",
+        repository_opts=kubernetes.helm.v3.RepositoryOptsArgs(repo="https://charts.example.com"),
+        skip_crds=True,
+        values=VALUES,
+        max_history=10,
+        timeout=600,
+        opts=owner.place(),
+    )
 
-    def theirs() -> object:
-        return kubernetes.storage.v1.StorageClass("gp3", metadata={"name": "gp3"}, provisioner="ebs.csi.aws.com")
 
-    assert declared_by(theirs) == declared_by(ours)
+def sdks_object(owner: ChildInCluster) -> object:
+    return kubernetes.storage.v1.StorageClass(
+        "gp3", metadata={"name": "gp3"}, provisioner="ebs.csi.aws.com", opts=owner.place()
+    )
 
 
-def test_a_custom_object_is_what_the_sdks_class_declares() -> None:
-    pool = {"apiVersion": "karpenter.sh/v1", "kind": "NodePool", "metadata": {"name": "a"}, "spec": {"weight": 9}}
-
-    def theirs() -> object:
-        return kubernetes.apiextensions.CustomResource(
-            "a", api_version="karpenter.sh/v1", kind="NodePool", metadata={"name": "a"}, spec={"weight": 9}
-        )
-
-    ours = declared_by(lambda: kubernetes_api.declare_object("a", pool, pulumi.ResourceOptions()))
-    assert ours == declared_by(theirs)
+@pytest.mark.parametrize(
+    ("ours", "theirs"),
+    [
+        (release, sdks_release),
+        (lambda owner: owner.declare_object("gp3", STORAGE_CLASS), sdks_object),
+    ],
+)
+def test_what_is_declared_is_what_the_sdks_class_declares(
+    ours: Callable[[ChildInCluster], object], theirs: Callable[[ChildInCluster], object]
+) -> None:
+    assert Engine({}).run(ours, preview=True) == Engine({}).run(theirs, preview=True) != []
 
 
 def test_a_controller_tolerates_each_taint_once() -> None:
@@ -132,31 +121,35 @@ def test_a_controller_tolerates_each_taint_once() -> None:
     ]
 
 
-def test_charts_of_others_come_from_the_organisations_registry_in_the_same_version() -> None:
-    both = autoscaled.autoscaling(cluster_autoscaler=True, karpenter=True)
-    change = {**PUBLIC, **OWN, **webhook()}
-    usual = autoscaled.world(both, change).all(autoscaled.RELEASE)
-    copied = autoscaled.world(both, {**change, "charts": {"registry": "oci://r.example:5000/c"}}).all(
-        autoscaled.RELEASE
+def test_charts_and_images_of_others_come_from_the_organisations_registries_in_the_same_version(
+    charted: World, copied: World
+) -> None:
+    before, after = (
+        {each.name: dict(each.inputs) for each in found.all(autoscaled.RELEASE)} for found in (charted, copied)
     )
-    names = {"aws-node-termination-handler", "cluster-autoscaler", "karpenter", "karpenter-crd"}
-    assert {each.name: each.inputs["chart"] for each in copied} == {
-        "multiarch-webhook": "charts/multiarch-webhook",
-        **{name: f"oci://r.example:5000/c/{name}" for name in names},
+    assert {name: release["chart"] for name, release in after.items()} == {
+        name: release["chart"] if name == "multiarch-webhook" else f"oci://r.example:5000/c/{name}"
+        for name, release in before.items()
     }
-    assert [each.name for each in copied if "repositoryOpts" in each.inputs] == []
-    places = ("chart", "repositoryOpts")
-    rest = [
-        {each.name: {key: value for key, value in each.inputs.items() if key not in places} for each in releases}
-        for releases in (usual, copied)
-    ]
-    assert rest[0] == rest[1]
+    assert len(after) == 7
+    assert [name for name, release in after.items() if "repositoryOpts" in release] == []
+    images = {
+        "aws-efa-k8s-device-plugin": "r.example/p/eks/aws-efa-k8s-device-plugin",
+        "aws-node-termination-handler": "r.example/p/aws-ec2/aws-node-termination-handler",
+        "cluster-autoscaler": "r.example/k/autoscaling/cluster-autoscaler",
+        "nvidia-device-plugin": "r.example/n/nvidia/k8s-device-plugin",
+    }
+    values: dict[str, Any] = {name: release["values"] for name, release in after.items()}
+    assert {name: values[name]["image"]["repository"] for name in images} == images
+    assert values["karpenter"]["controller"]["image"]["repository"].startswith("r.example/p/karpenter/")
+    assert {name: release["version"] for name, release in after.items()} == {
+        name: release["version"] for name, release in before.items()
+    }
 
 
-def release_and_pool() -> None:
+def release_and_pool(owner: ChildInCluster) -> None:
     """A release, and an object that needs what it installs."""
-    release = kubernetes_api.declare_release("karpenter", Chart("karpenter", "1.14.1"), {}, pulumi.ResourceOptions())
-    kubernetes_api.declare_object("gp3", STORAGE_CLASS, pulumi.ResourceOptions(depends_on=[release]))
+    owner.declare_object("gp3", STORAGE_CLASS, [owner.declare_release("karpenter", Chart("karpenter", "1.14.1"), {})])
 
 
 STATUS = {"status": "pending-upgrade", "name": "karpenter", "namespace": "kube-system", "revision": 3}
@@ -170,18 +163,16 @@ def test_an_update_ends_at_a_release_that_is_not_deployed_and_a_preview_warns(
     update, preview = Engine(status), Engine(status)
     with pytest.raises(pulumi.RunError, match=said):
         update.run(release_and_pool, preview=False)
-    assert update.names() == ["karpenter"]  # without what needs it
-    preview.run(release_and_pool, preview=True)
-    assert sorted(preview.names()) == ["gp3", "karpenter"]
+    assert [each.name for each in update.declared()] == ["karpenter"]  # without what needs it
+    assert sorted(each.name for each in preview.run(release_and_pool, preview=True)) == ["gp3", "karpenter"]
     assert "helm rollback karpenter 3 --namespace kube-system --wait" in capfd.readouterr().err
 
 
 @pytest.mark.parametrize("preview", [True, False])
 def test_what_depends_on_a_deployed_release_comes_after_it(preview: bool) -> None:  # noqa: FBT001 (a parameter)
     engine = Engine({**STATUS, "status": "deployed"})
-    engine.run(release_and_pool, preview=preview)
-    release, pool = (each for each in sorted(engine.recorded(), key=lambda each: each.type) if each.custom)
-    assert pool.dependencies == (release.urn,)
+    first, pool = sorted(engine.run(release_and_pool, preview=preview), key=lambda each: each.type)
+    assert pool.dependencies == (first.urn,)
 
 
 def hook(server: str, trusted: Authority) -> pulumi.ResourceHookArgs:
@@ -194,29 +185,17 @@ def hook(server: str, trusted: Authority) -> pulumi.ResourceHookArgs:
     return pulumi.ResourceHookArgs("urn", "", "cluster", "pulumi:providers:kubernetes", new_inputs=inputs)
 
 
-@pytest.mark.parametrize("last", [200, 401, 403])
-def test_a_new_api_server_is_waited_for(last: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(kubernetes_api, "_PAUSE", 0.05)
-    own, asked = authority(tmp_path), count(1)
-
-    def answer(_: Request) -> tuple[int, bytes, dict[str, str]]:
-        return (503 if next(asked) < 3 else last), b"", {}
-
-    with serving(answer, pair=own.issue("api", tmp_path)) as server:
-        asyncio.run(kubernetes_api.wait_for_api(hook(server.url, own)))
-    assert [request.path for request in server.requests] == ["/readyz"] * 3
-
-
-def test_an_api_server_that_does_not_answer_or_is_another_ends_the_wait(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(kubernetes_api, "_PAUSE", 0.05)
-    monkeypatch.setattr(kubernetes_api, "_ANSWERS_WITHIN", 0.2)
+def test_a_new_api_server_is_waited_for_until_the_time_ends(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An API server that rejects the request, 401 or 403, answers; one with another certificate does not."""
+    monkeypatch.setattr(kubernetes_api, "_PAUSE", 0.01)
     own, other = authority(tmp_path), authority(tmp_path, "other")
-    with (
-        serving(lambda _: (200, b"ok", {}), pair=other.issue("api", tmp_path)) as server,
-        pytest.raises(OutsideError, match="CERTIFICATE_VERIFY_FAILED"),
-    ):
-        asyncio.run(kubernetes_api.wait_for_api(hook(server.url, own)))
-    with pytest.raises(OutsideError, match=r"did not answer within 0.2 s: .*refused.*networks that reach the VPC"):
+    answers = iter([503, 503, 200, 503, 401, 403])
+    with serving(lambda _: (next(answers), b"", {}), pair=own.issue("api", tmp_path)) as server:
+        for requests in (3, 5, 6):
+            asyncio.run(kubernetes_api.wait_for_api(hook(server.url, own)))
+            assert [request.path for request in server.requests] == ["/readyz"] * requests
+        monkeypatch.setattr(kubernetes_api, "_ANSWERS_WITHIN", 0.05)
+        with pytest.raises(OutsideError, match="CERTIFICATE_VERIFY_FAILED"):
+            asyncio.run(kubernetes_api.wait_for_api(hook(server.url, other)))
+    with pytest.raises(OutsideError, match=r"did not answer within 0.05 s: .*refused.*networks that reach the VPC"):
         asyncio.run(kubernetes_api.wait_for_api(hook(server.url, own)))

@@ -6,39 +6,35 @@ from typing import Any
 
 import pytest
 
+from components.aws.endpoints import _name_prefix
 from components.aws.network import zone_at
 from multiarch.errors import StackError
 from tests.components import declared
 from tests.components.declared import World, world
+from tests.stack.test_autoscaling_contradictions import NO_NAT
+from tests.stack.words import merged
 
-EXISTING: dict[str, Any] = {
-    "network": {
-        "vpcId": "vpc-0123456789abcdef0",
-        "privateSubnetIds": ["subnet-0123456789abcdef0", "subnet-0123456789abcdef1"],
-    }
-}
+ASSOCIATION = "aws:ec2/routeTableAssociation:RouteTableAssociation"
 
 
-def test_the_vpc_resolves_names_and_hands_them_out(small: World) -> None:
+def test_the_vpc_resolves_names_and_its_default_security_group_has_no_rules(small: World) -> None:
     vpc = small.inputs(declared.VPC)
     assert (vpc["cidrBlock"], vpc["enableDnsHostnames"], vpc["enableDnsSupport"]) == ("10.0.0.0/16", True, True)
-
-
-def test_the_default_security_group_is_left_without_rules(small: World) -> None:
     group = small.inputs("aws:ec2/defaultSecurityGroup:DefaultSecurityGroup")
     assert set(group) == {"tags", "vpcId"}
 
 
-def test_subnets_lie_in_the_regions_first_zones_by_name(full: World) -> None:
-    zones = {s.name: s.inputs["availabilityZone"] for s in full.all(declared.SUBNET)}
-    assert zones == {
+def test_subnets_lie_in_the_named_zones_or_the_regions_first_by_name(full: World, changed: World) -> None:
+    def zones(found: World) -> dict[str, object]:
+        return {s.name: s.inputs["availabilityZone"] for s in found.all(declared.SUBNET)}
+
+    assert zones(full) == {
         f"{kind}-{index}": f"eu-west-1{letter}" for kind in ("private", "public") for index, letter in enumerate("abc")
     }
-
-
-def test_named_zones_are_taken_as_they_are() -> None:
-    found = world({"network": {"zones": ["eu-west-1c", "eu-west-1a"]}})
-    assert {s.inputs["availabilityZone"] for s in found.all(declared.SUBNET)} == {"eu-west-1a", "eu-west-1c"}
+    kinds = ("pods", "private", "public")
+    assert zones(changed) == {
+        f"{kind}-{index}": f"eu-west-1{letter}" for kind in kinds for index, letter in enumerate("cab")
+    }
 
 
 def test_load_balancers_find_the_subnets_by_their_tags(small: World) -> None:
@@ -50,24 +46,13 @@ def test_load_balancers_find_the_subnets_by_their_tags(small: World) -> None:
         assert subnet.inputs["mapPublicIpOnLaunch"] is False
 
 
-@pytest.mark.parametrize(("nat", "gateways"), [("single", 1), ("per-zone", 3)])
-def test_every_private_zone_has_a_fix_through_nat(nat: str, gateways: int) -> None:
-    found = world({"network": {"nat": nat, "zones": 3}})
-    assert len(found.all(declared.NAT)) == gateways
-    used = [route.inputs.get("natGatewayId") for route in found.all(declared.ROUTE) if route.name != "public"]
-    assert used == [f"<NatGateway:nat-{min(i, gateways - 1)}>" for i in range(3)]
-
-
-def test_without_nat_there_is_no_route_to_the_internet_from_private_subnets() -> None:
-    services = ["ec2", "ec2messages", "ecr", "eks", "eks-auth", "logs", "s3", "ssm", "ssmmessages", "sts"]
-    found = world({"network": {"nat": "none", "endpoints": services}})
-    assert [route.name for route in found.all(declared.ROUTE)] == ["public"]
-    assert not found.all(declared.NAT)
-    assert not found.all("aws:ec2/eip:Eip")
-
-
-def test_nat_gateways_wait_for_the_internet_gateways_route(small: World) -> None:
-    assert small.one(declared.ROUTE, "public").urn in small.one(declared.NAT).dependencies
+def test_every_private_zone_reaches_the_internet_through_nat(small: World, full: World) -> None:
+    for found, gateways, zones in ((small, 1, 2), (full, 3, 3)):
+        assert len(found.all(declared.NAT)) == gateways
+        used = [route.inputs.get("natGatewayId") for route in found.all(declared.ROUTE) if route.name != "public"]
+        assert used == [f"<NatGateway:nat-{min(i, gateways - 1)}>" for i in range(zones)]
+        for nat in found.all(declared.NAT):
+            assert found.one(declared.ROUTE, "public").urn in nat.dependencies
 
 
 def test_ecr_means_both_of_its_endpoints_and_s3_is_a_gateway(full: World) -> None:
@@ -79,93 +64,72 @@ def test_ecr_means_both_of_its_endpoints_and_s3_is_a_gateway(full: World) -> Non
     assert endpoints["ecr.api"]["vpcEndpointType"] == "Interface"
     assert endpoints["ecr.api"]["privateDnsEnabled"] is True
     assert endpoints["ecr.api"]["serviceName"] == "com.amazonaws.eu-west-1.ecr.api"
-
-
-def test_endpoints_let_https_in_from_the_vpc_alone(full: World) -> None:
+    # HTTPS from the VPC alone.
     group = full.inputs(declared.SECURITY_GROUP)
     rules = [(r["protocol"], r["fromPort"], r["toPort"], r["cidrBlocks"]) for r in group["ingress"]]
     assert rules == [("tcp", 443, 443, ["10.0.0.0/16"])]
     assert "egress" not in group
 
 
-@pytest.mark.parametrize(
-    ("region", "service", "name"),
-    [
-        ("eu-west-1", "ec2", "com.amazonaws.eu-west-1.ec2"),
-        ("us-gov-west-1", "ec2", "com.amazonaws.us-gov-west-1.ec2"),
-        ("cn-north-1", "ec2", "cn.com.amazonaws.cn-north-1.ec2"),
-        ("cn-north-1", "ssm", "com.amazonaws.cn-north-1.ssm"),
-        ("cn-north-1", "s3", "com.amazonaws.cn-north-1.s3"),
-    ],
-)
-def test_endpoints_have_the_names_of_their_partition(region: str, service: str, name: str) -> None:
-    found = world({"network": {"endpoints": [service]}}, region=region)
-    assert found.inputs(declared.ENDPOINT, service)["serviceName"] == name
+def test_endpoints_have_the_names_of_their_partition(in_china: World) -> None:
+    names = {each.name: each.inputs["serviceName"] for each in in_china.all(declared.ENDPOINT)}
+    assert names["ec2"] == "cn.com.amazonaws.cn-north-1.ec2"
+    assert names["ssm"] == "com.amazonaws.cn-north-1.ssm"
+    assert names["s3"] == "com.amazonaws.cn-north-1.s3"
+    assert _name_prefix("ec2", ("aws-us-gov", "com.amazonaws")) == "com.amazonaws"
 
 
-def test_an_existing_network_is_used_and_nothing_of_a_network_is_made() -> None:
-    found = world(EXISTING)
+def test_of_an_existing_network_nothing_is_made_and_groups_and_control_plane_have_their_subnets(
+    with_own_network: World,
+) -> None:
+    found, network = with_own_network, declared.OWN_NETWORK
     assert not [r for r in found.resources if r.type.startswith("aws:ec2/") and r.type != declared.TEMPLATE]
-    assert found.inputs(declared.CLUSTER)["vpcId"] == "vpc-0123456789abcdef0"
-    assert found.inputs(declared.MANAGED, "web")["subnetIds"] == EXISTING["network"]["privateSubnetIds"]
-
-
-def test_subnets_by_zone_give_groups_their_zones_and_the_control_plane_may_have_its_own() -> None:
-    by_zone = {"eu-west-1a": ["subnet-00000001"], "eu-west-1b": ["subnet-00000002", "subnet-00000003"]}
-    own = ["subnet-00000008", "subnet-00000009"]
-    network = {"vpcId": "vpc-0123456789abcdef0", "privateSubnets": by_zone, "controlPlaneSubnetIds": own}
-    found = world({"network": network, "nodeGroups": {"web": {"onePerZone": True}}})
-    assert found.inputs(declared.CLUSTER)["privateSubnetIds"] == own
+    cluster = found.inputs(declared.CLUSTER)
+    assert (cluster["vpcId"], cluster["privateSubnetIds"]) == (network["vpcId"], network["controlPlaneSubnetIds"])
     zones = [found.inputs(declared.MANAGED, name)["subnetIds"] for name in ("web-a", "web-b", "web-arm")]
-    assert zones == [*by_zone.values(), ["subnet-00000001", "subnet-00000002", "subnet-00000003"]]
+    assert zones == [*network["privateSubnets"].values(), ["subnet-00000001", "subnet-00000002", "subnet-00000003"]]
 
 
-def test_pods_have_a_secondary_cidr_block_with_the_routes_of_their_zone_and_reach_the_endpoints() -> None:
-    found = world({"network": {"podCidr": "100.64.0.0/16", "endpoints": ["sts"]}})
-    block = found.one("aws:ec2/vpcIpv4CidrBlockAssociation:VpcIpv4CidrBlockAssociation")
+def test_pods_have_a_secondary_cidr_block_with_the_routes_of_their_zone_and_reach_the_endpoints(changed: World) -> None:
+    block = changed.one("aws:ec2/vpcIpv4CidrBlockAssociation:VpcIpv4CidrBlockAssociation")
     assert block.inputs["cidrBlock"] == "100.64.0.0/16"
-    tables = {each.name: each.inputs for each in found.all("aws:ec2/routeTableAssociation:RouteTableAssociation")}
-    for index in range(2):
-        subnet = found.one(declared.SUBNET, f"pods-{index}")
-        assert subnet.inputs["availabilityZone"] == f"eu-west-1{'ab'[index]}"
+    tables = {each.name: each.inputs for each in changed.all(ASSOCIATION)}
+    for index in range(3):
+        subnet = changed.one(declared.SUBNET, f"pods-{index}")
         tags: Any = subnet.inputs["tags"]
         assert not [key for key in tags if "kubernetes" in key or "karpenter" in key]
-        assert declared.goes_before(found, subnet, block)
-        assert declared.goes_before(found, found.one(declared.MANAGED, "web"), subnet)
+        assert declared.goes_before(changed, subnet, block)
+        assert declared.goes_before(changed, changed.one(declared.MANAGED, "web"), subnet)
         assert tables[f"pods-{index}"]["routeTableId"] == tables[f"private-{index}"]["routeTableId"]
-    (rule,) = found.inputs(declared.SECURITY_GROUP)["ingress"]
+    (rule,) = changed.inputs(declared.SECURITY_GROUP)["ingress"]
     assert rule["cidrBlocks"] == ["10.0.0.0/16", "100.64.0.0/16"]
 
 
-@pytest.mark.parametrize("nat", ["single", "none"])
-def test_with_ipv6_subnets_have_addresses_and_private_ones_a_way_out_where_they_have_one_for_ipv4(nat: str) -> None:
-    endpoints = ["ec2", "ec2messages", "ecr", "eks", "eks-auth", "logs", "s3", "ssm", "ssmmessages", "sts"]
-    found = world({"network": {"ipFamily": "ipv6", "nat": nat, "endpoints": endpoints}})
-    assert found.inputs(declared.VPC)["assignGeneratedIpv6CidrBlock"] is True
-    subnets = {s.name: s.inputs for s in found.all(declared.SUBNET)}
-    assert {name: (s["ipv6CidrBlock"], s["assignIpv6AddressOnCreation"]) for name, s in subnets.items()} == {
-        "private-0": ("2001:db8::/64", True),
-        "private-1": ("2001:db8:0:1::/64", True),
-        "public-0": ("2001:db8:0:8::/64", False),
-        "public-1": ("2001:db8:0:9::/64", False),
-    }
-    routes = {s.name: s.inputs for s in found.all(declared.ROUTE) if s.inputs.get("destinationIpv6CidrBlock") == "::/0"}
-    private = ["private-0-ipv6", "private-1-ipv6"] if nat == "single" else []
-    assert sorted(routes) == [*private, "public-ipv6"]
-    assert all(routes[name]["egressOnlyGatewayId"] == "<EgressOnlyInternetGateway:internet-ipv6>" for name in private)
-    cluster = found.inputs(declared.CLUSTER)
-    assert (cluster["ipFamily"], "kubernetesServiceIpAddressRange" in cluster) == ("ipv6", False)
-
-
-def test_a_group_in_some_zones_uses_their_private_subnets() -> None:
-    found = world(
-        {
-            "network": {"zones": ["eu-west-1a", "eu-west-1b", "eu-west-1c"]},
-            "nodeGroups": {"web": {"zones": ["eu-west-1c", "eu-west-1a"]}},
+def test_with_ipv6_subnets_have_addresses_and_private_ones_a_way_out_where_they_have_one_for_ipv4(ipv6: World) -> None:
+    isolated = world(merged(NO_NAT, {"network": {"ipFamily": "ipv6"}}))
+    for found, private in ((ipv6, ["private-0", "private-1"]), (isolated, [])):
+        assert found.inputs(declared.VPC)["assignGeneratedIpv6CidrBlock"] is True
+        subnets = {s.name: s.inputs for s in found.all(declared.SUBNET)}
+        assert {name: (s["ipv6CidrBlock"], s["assignIpv6AddressOnCreation"]) for name, s in subnets.items()} == {
+            "private-0": ("2001:db8::/64", True),
+            "private-1": ("2001:db8:0:1::/64", True),
+            "public-0": ("2001:db8:0:8::/64", False),
+            "public-1": ("2001:db8:0:9::/64", False),
         }
-    )
-    assert found.inputs(declared.MANAGED, "web")["subnetIds"] == ["<Subnet:private-0>", "<Subnet:private-2>"]
-    assert len(found.inputs(declared.MANAGED, "web-arm")["subnetIds"]) == 3
+        routes = {each.name: each.inputs for each in found.all(declared.ROUTE)}
+        assert sorted(routes) == sorted(f"{name}{end}" for name in (*private, "public") for end in ("", "-ipv6"))
+        for name in private:
+            gateway = routes[f"{name}-ipv6"]["egressOnlyGatewayId"]
+            assert gateway == "<EgressOnlyInternetGateway:internet-ipv6>"
+        cluster = found.inputs(declared.CLUSTER)
+        assert (cluster["ipFamily"], "kubernetesServiceIpAddressRange" in cluster) == ("ipv6", False)
+    assert not isolated.all(declared.NAT)
+    assert not isolated.all("aws:ec2/eip:Eip")
+
+
+def test_a_group_in_some_zones_uses_their_private_subnets(changed: World) -> None:
+    assert changed.inputs(declared.MANAGED, "web")["subnetIds"] == ["<Subnet:private-0>", "<Subnet:private-1>"]
+    assert len(changed.inputs(declared.MANAGED, "web-arm")["subnetIds"]) == 3
 
 
 def test_a_region_with_too_few_zones_is_rejected() -> None:

@@ -6,9 +6,10 @@ import importlib
 import json
 import re
 from functools import cache
-from typing import Any
 
+from components.aws.fargate import _name
 from components.rendering.recording import Recorded
+from multiarch.schema.fargate import FargateProfile
 from tests.components import autoscaled, declared
 from tests.components.declared import World, goes_before, walk, world
 from tests.quotations import ROOT
@@ -33,22 +34,16 @@ def tags_of(resource: Recorded) -> dict[str, object]:
     return found
 
 
-def test_every_taggable_resource_has_all_tags_and_a_name(full: World) -> None:
-    taggable = [r for r in full.resources if r.type.startswith("aws:") and takes_tags(r.type)]
-    taggable.append(full.one(declared.CLUSTER))
-    assert len({resource.type for resource in taggable}) > 15
-    for resource in taggable:
-        tags = tags_of(resource)
-        assert dict(full.plan.tags).items() <= tags.items(), resource.urn
-        assert str(tags["Name"]).startswith("shop-dev"), resource.urn
-
-
-def test_what_autoscalers_need_has_all_tags_too(migrating: World) -> None:
-    taggable = [r for r in migrating.resources if r.type.startswith("aws:") and takes_tags(r.type)]
+def test_every_taggable_resource_has_all_tags_and_a_name(full: World, migrating: World) -> None:
     kinds = {autoscaled.QUEUE, autoscaled.RULE, autoscaled.POLICY, autoscaled.ASSOCIATION}
-    assert kinds <= {resource.type for resource in taggable}
-    for resource in taggable:
-        assert dict(migrating.plan.tags).items() <= tags_of(resource).items(), resource.urn
+    for found, expected in ((full, {declared.VPC, declared.ROLE}), (migrating, kinds)):
+        taggable = [r for r in found.resources if r.type.startswith("aws:") and takes_tags(r.type)]
+        taggable.append(found.one(declared.CLUSTER))
+        assert expected <= {resource.type for resource in taggable}
+        for resource in taggable:
+            tags = tags_of(resource)
+            assert dict(found.plan.tags).items() <= tags.items(), resource.urn
+            assert str(tags["Name"]).startswith("shop-dev"), resource.urn
 
 
 def opens_ssh(inputs: object) -> bool:
@@ -82,9 +77,6 @@ def test_destroy_takes_what_runs_on_nodes_before_the_nodes(full: World) -> None:
         for group in of(full, *GROUPS):
             assert goes_before(full, workload, group)
             assert not goes_before(full, group, workload)
-
-
-def test_destroy_takes_volumes_class_before_the_driver(full: World) -> None:
     assert goes_before(full, full.one(declared.STORAGE_CLASS), full.one(declared.ADDON, "aws-ebs-csi-driver"))
 
 
@@ -134,14 +126,11 @@ def test_every_resource_has_a_component_of_ours_above_it(full: World) -> None:
 
 
 def test_the_documentation_says_of_every_type_what_was_compared_with_the_official_provider(
-    full: World, migrating: World
+    full: World, migrating: World, installing: World
 ) -> None:
-    """Also of the two components that no stack of these has, and that declare objects in the cluster."""
-    webhook = {"enabled": True, "image": f"registry.example.com/multiarch@sha256:{'0' * 64}"}
-    others = world({"admissionWebhook": webhook, "rebalance": {"enabled": True, "namespaces": ["shop"]}})
     page = (ROOT / "docs" / "reference" / "providers.md").read_text(encoding="utf-8")
     rows = set(re.findall(r"^\| `([^`]+)` \|", page, re.MULTILINE))
-    types = {each.type for found in (full, migrating, others) for each in found.resources}
+    types = {each.type for found in (full, migrating, installing) for each in found.resources}
     declared_types = {
         re.sub(r"^aws:([^/]+)/.*:", r"\1.", each)
         for each in types
@@ -151,8 +140,13 @@ def test_the_documentation_says_of_every_type_what_was_compared_with_the_officia
     assert declared_types <= rows
 
 
-def test_logical_names_do_not_depend_on_the_stacks_name(small: World) -> None:
-    other = world({"team": "search", "storageClass": True})
+def test_logical_names_do_not_depend_on_the_stacks_name_and_warnings_not_on_lines(small: World) -> None:
+    """A line would move with every comment. What is acknowledged is not exported."""
+    assert len(small.plan.warnings) == len(small.outputs["warnings"]) > 0
+    assert not [warning for warning in small.outputs["warnings"] if ".yaml:" in warning]
+    decided = dict.fromkeys((each.rule for each in small.plan.warnings), "decided")
+    other = world({"team": "search", "storageClass": True, "acknowledge": decided})
+    assert other.outputs["warnings"] == []
     assert {(r.type, r.name) for r in small.resources if r.parent} == {
         (r.type, r.name) for r in other.resources if r.parent
     }
@@ -182,24 +176,16 @@ def test_outputs_name_each_groups_architecture_taint_and_auto_scaling_group(full
     assert full.outputs["cluster"] == {"name": "shop-dev", "version": "1.35"}
 
 
-def test_warnings_are_exported_without_the_line_that_a_comment_would_move(small: World) -> None:
-    assert len(small.plan.warnings) == len(small.outputs["warnings"]) > 0
-    assert not [warning for warning in small.outputs["warnings"] if ".yaml:" in warning]
-    decided = dict.fromkeys((each.rule for each in small.plan.warnings), "decided")
-    assert world({"storageClass": True, "acknowledge": decided}).outputs["warnings"] == []
-
-
-def test_fargate_profiles_use_private_subnets_and_get_another_name_when_they_change() -> None:
-    def profile(namespace: str, key: str = "jobs", **roles: str) -> dict[str, Any]:
-        profiles = {key: {"selectors": [{"namespace": namespace}]}}
-        found = world({"fargateProfiles": profiles, "iam": {"roles": roles}})
-        assert roles or found.inputs(declared.ATTACHMENT, "AmazonEKSFargatePodExecutionRolePolicy")
-        return found.inputs("aws:eks/fargateProfile:FargateProfile", key)
-
-    first = profile("jobs")
-    assert first["selectors"] == [{"namespace": "jobs"}]
-    assert first["subnetIds"] == world().inputs(declared.MANAGED, "web")["subnetIds"]
-    assert first["fargateProfileName"] != profile("batch")["fargateProfileName"]
-    own = profile("jobs", fargate="arn:aws:iam::111122223333:role/fargate")
-    assert first["fargateProfileName"] != own["fargateProfileName"]
-    assert len(profile("jobs", key="j" * 80)["fargateProfileName"]) == 63
+def test_fargate_profiles_use_private_subnets_and_get_another_name_when_they_change(full: World) -> None:
+    profile = full.inputs("aws:eks/fargateProfile:FargateProfile", "jobs")
+    assert full.inputs(declared.ATTACHMENT, "AmazonEKSFargatePodExecutionRolePolicy")
+    assert profile["selectors"] == [{"namespace": "jobs"}]
+    assert profile["subnetIds"] == full.inputs(declared.MANAGED, "web")["subnetIds"]
+    first, other = (
+        FargateProfile.model_validate({"selectors": [{"namespace": namespace}]}) for namespace in ("jobs", "batch")
+    )
+    places = [profile["podExecutionRoleArn"], *profile["subnetIds"]]
+    assert _name("jobs", first, places) == profile["fargateProfileName"]
+    changed = {_name("jobs", other, places), _name("jobs", first, ["arn:aws:iam::1:role/own", *places[1:]])}
+    assert len({profile["fargateProfileName"], *changed}) == 3
+    assert len(_name("j" * 80, first, places)) == 63

@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import json
-from copy import deepcopy
+from collections.abc import Mapping
 from typing import Any
-
-import pytest
 
 from multiarch.rebalance.install.objects import build_objects
 from tests.components import autoscaled, declared
-from tests.components.declared import World, goes_before, world
-from tests.components.test_admission_webhook import PUBLIC, key
+from tests.components.declared import PUBLIC, World, goes_before, world
 from tests.stack.test_rebalance import rebalance
 from tests.stack.test_webhook import IMAGE
-from tests.stack.words import merged
+from tests.stack.words import merged, plan
 
 NAME = "multiarch-rebalance"
 COMPONENT = "multiarch-eks:components:Rebalance"
@@ -23,33 +20,38 @@ POLICY, BINDING = autoscaled.GUARD, autoscaled.GUARD_BINDING
 RBAC = "kubernetes:rbac.authorization.k8s.io/v1"
 
 
-@pytest.fixture(scope="module")
-def found() -> World:
-    return world(merged(PUBLIC, rebalance()))
+def key(manifest: Mapping[str, Any]) -> tuple[str, str, str]:
+    metadata = manifest["metadata"]
+    return manifest["kind"], metadata.get("namespace", ""), metadata["name"]
 
 
-def pod_spec(found: World) -> dict[str, Any]:
-    spec: Any = found.inputs(CRON_JOB, NAME)["spec"]
-    return dict(spec["jobTemplate"]["spec"]["template"]["spec"])
+def objects(change: Mapping[str, Any] | None = None, **words: object) -> dict[tuple[str, str, str], Any]:
+    """The objects of a stack's plan, by kind, namespace and name."""
+    made = plan(merged(PUBLIC, {**rebalance(**words), **(change or {})}))
+    assert made.rebalance is not None
+    return {key(each): each for each in build_objects(made.rebalance, made.stack, made.arm64_taint)}
 
 
-def roles(found: World, kind: str) -> list[dict[str, Any]]:
-    return [dict(each.inputs) for each in found.all(f"{RBAC}:{kind}")]
+def pod_spec(found: Mapping[tuple[str, str, str], Any]) -> dict[str, Any]:
+    return dict(found["CronJob", NAME, NAME]["spec"]["jobTemplate"]["spec"]["template"]["spec"])
 
 
-def test_its_objects_are_those_that_are_listed(found: World) -> None:
-    plan = found.plan
-    assert plan.rebalance is not None
-    wanted = {key(each): each for each in build_objects(plan.rebalance, plan.stack, plan.arm64_taint)}
-    (component,) = found.all(COMPONENT)
-    own = [
-        deepcopy(dict(each.inputs))
-        for each in found.resources
+def list_rules(found: Mapping[tuple[str, str, str], Any], kind: str) -> list[tuple[str, dict[str, Any]]]:
+    """Rules of the roles of a kind, each with its role's namespace."""
+    return [(place, rule) for (own, place, _), role in found.items() if own == kind for rule in role["rules"]]
+
+
+def test_its_objects_are_those_that_are_listed(installing: World) -> None:
+    wanted = objects()
+    (component,) = installing.all(COMPONENT)
+    own = {
+        key(each.inputs): each.inputs
+        for each in installing.resources
         if each.parent == component.urn and each.type.startswith("kubernetes:") and "credentials" not in each.name
-    ]
-    assert {key(each) for each in own} == wanted.keys()
-    for each in own:
-        assert each == json.loads(json.dumps(wanted[key(each)])), key(each)
+    }
+    assert own.keys() == wanted.keys()
+    for name, each in own.items():
+        assert each == json.loads(json.dumps(wanted[name])), name
 
 
 def test_its_run_reads_the_stack_and_has_the_settings_as_arguments() -> None:
@@ -60,8 +62,7 @@ def test_its_run_reads_the_stack_and_has_the_settings_as_arguments() -> None:
         "namespaces": ["shop", "pay"],
         "quietHours": {"schedule": "0 8 * * mon-fri", "duration": "10h"},
     }
-    change = merged(PUBLIC, rebalance(**words)) | {"arm64Taint": "cpu=graviton:NoSchedule"}
-    found = world(change)
+    found = objects({"arm64Taint": "cpu=graviton:NoSchedule"}, **words)
     spec = pod_spec(found)
     (container,) = spec["containers"]
     assert container["image"] == IMAGE
@@ -73,44 +74,31 @@ def test_its_run_reads_the_stack_and_has_the_settings_as_arguments() -> None:
         "1024Mi",
     )
     assert [each["key"] for each in spec["tolerations"]] == ["cpu"]
-    data: Any = found.inputs("kubernetes:core/v1:ConfigMap", NAME)["data"]
+    data = found["ConfigMap", NAME, NAME]["data"]
     assert "cpu=graviton:NoSchedule" in data["Pulumi.shop-dev.yaml"]
 
 
 def test_a_dry_run_can_change_nothing() -> None:
-    found = world(merged(PUBLIC, rebalance(dryRun=True)))
+    found = objects(dryRun=True)
     assert "--apply" not in pod_spec(found)["containers"][0]["args"]
-    rules = [rule for kind in ("ClusterRole", "Role") for role in roles(found, kind) for rule in role["rules"]]
+    rules = [rule for kind in ("ClusterRole", "Role") for _, rule in list_rules(found, kind)]
     assert {verb for rule in rules for verb in rule["verbs"]} == {"get", "list"}
 
 
 def test_with_namespaces_it_may_evict_there_alone() -> None:
-    found = world(merged(PUBLIC, rebalance(namespaces=["shop"])))
-
-    def evicting(kind: str) -> list[dict[str, Any]]:
-        return [
-            role for role in roles(found, kind) if any("pods/eviction" in rule["resources"] for rule in role["rules"])
-        ]
-
-    assert evicting("ClusterRole") == []
-    (role,) = evicting("Role")
-    assert role["metadata"]["namespace"] == "shop"
+    found = objects(namespaces=["shop"])
+    assert not [rule for _, rule in list_rules(found, "ClusterRole") if "pods/eviction" in rule["resources"]]
+    assert [place for place, rule in list_rules(found, "Role") if "pods/eviction" in rule["resources"]] == ["shop"]
 
 
 def test_it_reads_the_listed_secrets_alone() -> None:
-    found = world(merged(PUBLIC, rebalance(pullSecrets=["b/x", "a/y", "a/z"])))
-    rules = {
-        role["metadata"]["namespace"]: rule
-        for role in roles(found, "Role")
-        for rule in role["rules"]
-        if "secrets" in rule["resources"]
-    }
+    found = objects(pullSecrets=["b/x", "a/y", "a/z"])
+    rules = {place: rule for place, rule in list_rules(found, "Role") if "secrets" in rule["resources"]}
     assert {place: (rule["resourceNames"], rule["verbs"]) for place, rule in rules.items()} == {
         "a": (["y", "z"], ["get"]),
         "b": (["x"], ["get"]),
     }
-    for role in roles(found, "ClusterRole"):
-        assert not any("secrets" in rule["resources"] for rule in role["rules"])
+    assert not [rule for _, rule in list_rules(found, "ClusterRole") if "secrets" in rule["resources"]]
 
 
 def test_without_ecr_it_has_no_role() -> None:
@@ -120,13 +108,14 @@ def test_without_ecr_it_has_no_role() -> None:
     assert NAME not in {role.name for role in found.all(declared.ROLE)}
 
 
-def test_the_job_comes_last_and_the_policy_before_the_rights(found: World) -> None:
+def test_the_job_comes_last_and_the_policy_before_the_rights(installing: World) -> None:
+    found = installing
     job, rights = found.one(CRON_JOB), found.one(f"{RBAC}:ClusterRoleBinding", NAME)
     policy = found.one(BINDING, f"{NAME}-nodes")
     needed = [
         rights,
         policy,
-        found.one(autoscaled.ASSOCIATION),
+        found.one(autoscaled.ASSOCIATION, NAME),
         found.one("kubernetes:core/v1:ConfigMap", NAME),
         found.one("kubernetes:networking.k8s.io/v1:NetworkPolicy", NAME),
         *found.all(declared.MANAGED),

@@ -76,7 +76,7 @@ GROUPS: Mapping[str, Case] = {
     ),
     "group-renamed": Case(
         dev(nodeGroups__graviton=Renamed("arm")),
-        rules("rename-group", "roll-nodes"),
+        rules("add-group", "roll-nodes"),
         ("graviton is renamed to arm",),
         ("node group general", "group batch"),
     ),
@@ -115,7 +115,7 @@ AUTOSCALERS: Mapping[str, Case] = {
             "widen-trust",
         ),
         ("Karpenter is replaced by the cluster autoscaler at once", "Karpenter drains all nodes at the same time"),
-        ("node group base", "nothing removes them", "under a new name"),
+        ("node group base", "nothing removes them"),
     ),
 }  # fmt: skip
 RIGHTS: Mapping[str, Case] = {

@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from sandbox import server
+from sandbox import processes
 from tests.e2e.world import World
 from tests.quotations import ROOT, blocks, matches
 
@@ -23,8 +23,8 @@ def test_both_commands_find_nothing_in_a_healthy_cluster_and_name_all_four_fault
     try:
         said = platform.sandbox("verify-demo", STACK).stdout
     finally:
-        for process in server.strays(platform.layout.registry):
-            server.stop(process)
+        for process in processes.of_folder(platform.layout.registry):
+            processes.stop_session(process)
     shown = re.split(r"^\$ .*multiarch verify (?:nodes|pods) .*\n", said, flags=re.MULTILINE)[1:]
     nodes, pods, broken_nodes, broken_pods = shown
     assert "2 nodes of checkout-dev: 2 ok; no findings." in nodes

@@ -121,24 +121,6 @@ def test_whatever_is_written_there_a_toleration_is_added_and_nothing_else_change
     assert not edit_templates(edited.text, TOLERATE).changed
 
 
-def test_a_key_in_braces_that_has_neither_value_nor_colon_gets_both() -> None:
-    text = "{kind: Pod, apiVersion: v1, spec: {tolerations, containers: [{name: a}]}}\n"
-    edited = edit_templates(text, TOLERATE)
-    added = "{key: arch, operator: Equal, value: arm64, effect: NoSchedule}"
-    assert (edited.faults, edited.text) == ((), text.replace("tolerations", f"tolerations: [{added}]"))
-
-
-@pytest.mark.parametrize("anchor", ["", "&x "])
-def test_a_single_pair_in_brackets_gets_braces(anchor: str) -> None:
-    pair = f"{anchor}matchFields: [{{key: metadata.name, operator: In, values: [a]}}]"
-    terms = f"{{nodeSelectorTerms: [{pair} , {{matchExpressions: []}}]}}"
-    affinity = f"{{nodeAffinity: {{requiredDuringSchedulingIgnoredDuringExecution: {terms}}}}}"
-    edited = edit_templates(DEPLOYMENT + f"      affinity: {affinity}\n", REQUIRE)
-    wanted = "{key: kubernetes.io/arch, operator: In, values: [arm64]}"
-    assert edited.faults == ()
-    assert f"[{{{pair}, matchExpressions: [{wanted}]}} , {{matchExpressions: []}}]" in edited.text
-
-
 def test_what_kubectl_takes_for_a_truth_value_is_not_a_text() -> None:
     (fault,) = edit_templates(DEPLOYMENT + "      tolerations: [{key: on, operator: Exists}]\n", TOLERATE).faults
     assert "spec.template.spec.tolerations[0].key" in fault.message

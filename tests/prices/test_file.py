@@ -15,8 +15,8 @@ from multiarch.errors import MultiarchError
 from multiarch.prices import file as files
 from multiarch.prices.model import NetworkItem, PriceList, RegionPrices, UnknownPrice
 
-PRICES = st.decimals(min_value=0, max_value=1000, places=10).map(lambda price: price.normalize())
-NAMES = st.from_regex(r"[a-z][a-z0-9]{1,4}\.[a-z0-9]{1,8}", fullmatch=True)
+PRICES = st.integers(0, 10**13).map(lambda price: (Decimal(price) / 10**10).normalize())
+NAMES = st.sampled_from(["m7g.large", "m7i.large", "c7g.metal", "p5.48xlarge"])
 ZONES = st.sampled_from(["eu-west-1a", "eu-west-1b", "eu-west-1c"])
 REGIONS = st.builds(
     RegionPrices,

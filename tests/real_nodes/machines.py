@@ -46,9 +46,9 @@ class Machine:
         (self.node / name).parent.mkdir(parents=True, exist_ok=True)
         (self.node / name).write_text(text)
 
-    def start_kubelet(self, *flags: str, program: Path | None = None) -> None:
-        """Have a process called kubelet with these flags: a shell of the root, or of another one, that waits."""
-        shutil.copy(program or self.root / "usr/bin/dash", self.node / "kubelet")
+    def start_kubelet(self, *flags: str) -> None:
+        """Have a process called kubelet with these flags: a shell that waits."""
+        shutil.copy(self.root / "usr/bin/dash", self.node / "kubelet")
         words = " ".join(f"'{flag}'" for flag in flags)
         self.start(f"/node/kubelet -c 'while :; do sleep 9; done' kubelet {words} >/dev/null 2>&1 &\nsleep 0.2\n")
 

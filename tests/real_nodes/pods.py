@@ -12,6 +12,12 @@ from sandbox.cluster.pods import end_pods
 from sandbox.cluster.programs import wait_for
 
 SPACE = "real"
+SHORT: Mapping[str, Any] = {
+    "terminationGracePeriodSeconds": 1,
+    "automountServiceAccountToken": False,
+    "enableServiceLinks": False,
+}
+"""What makes a pod start and end soon."""
 TOLERATES = [{"key": "arch", "operator": "Equal", "value": "arm64", "effect": "NoSchedule"}]
 
 
@@ -44,12 +50,7 @@ def pod(name: str, image: str, architecture: Architecture | None, *, arguments: 
 def template(image: str, *, arguments: Sequence[str] = ()) -> dict[str, Any]:
     """The specification of a pod of one container."""
     container = {"name": "main", "image": image, "args": list(arguments), "imagePullPolicy": "Always"}
-    return {
-        "containers": [container],
-        "terminationGracePeriodSeconds": 1,
-        "automountServiceAccountToken": False,
-        "enableServiceLinks": False,
-    }
+    return {"containers": [container], **SHORT}
 
 
 def container(kube: Kube, name: str) -> Mapping[str, Any]:

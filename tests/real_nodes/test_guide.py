@@ -7,7 +7,6 @@ machine lacks is in :data:`ADDED` and in :meth:`Walk.do`.
 
 from __future__ import annotations
 
-import base64
 import contextlib
 import os
 import re
@@ -38,6 +37,7 @@ from sandbox.existing.console import create_cluster
 from sandbox.existing_demo import describe
 from sandbox.inventory import Aws
 from tests.cli.running import Ran, runner, type_of_run
+from tests.cluster.objects import workload_of
 from tests.e2e.conftest import watched
 from tests.e2e.world import World
 from tests.nodes.builders import CLUSTER
@@ -45,7 +45,7 @@ from tests.prices.stand_in import instance, serving
 from tests.quotations import ROOT
 from tests.real_nodes.groups import user_data
 from tests.real_nodes.on_node import command_prefix
-from tests.real_nodes.pods import SPACE, namespace, template
+from tests.real_nodes.pods import SHORT, SPACE, namespace
 
 pytestmark = pytest.mark.e2e
 GUIDE: Final = ROOT / "docs" / "tutorial" / "existing-cluster.md"
@@ -207,8 +207,7 @@ def walk(real_nodes: Nodes, tmp_path: Path, capsys: pytest.CaptureFixture[str]) 
     with watched(tmp_path / "clone") as world, namespace(plane.kube):
         world.stack_file(FIRST).write_text(f"config:\n  aws:region: {REGION}\n")
         world.sandbox("vpc", FIRST)  # starts AWS
-        authority = base64.b64encode(plane.kube.access.certificate.read_bytes()).decode()
-        Remote(world.server.url).lead_clusters_to(plane.kube.access.url, authority)
+        Remote(world.server.url).lead_clusters_to(plane.kube.access.url, plane.kube.access.authority)
         environment.write_token(world.layout, plane.kube.access.token)
         made = Walk(world, real_nodes, runner(capsys))
         create_cluster(Account(made.aws.client, ".".join(plane.version.removeprefix("v").split(".")[:2])), NAME)
@@ -221,15 +220,7 @@ def walk(real_nodes: Nodes, tmp_path: Path, capsys: pytest.CaptureFixture[str]) 
 
 
 def deployment() -> Object:
-    labels = {"app": "api"}
-    pods = {"metadata": {"labels": labels}, "spec": template(images.BOTH)}
-    spec = {"replicas": 2, "selector": {"matchLabels": labels}, "template": pods}
-    return {
-        "apiVersion": "apps/v1",
-        "kind": "Deployment",
-        "metadata": {"name": "api", "namespace": SPACE},
-        "spec": spec,
-    }
+    return workload_of("Deployment", "api", SPACE, replicas=2, image=images.BOTH, **SHORT)
 
 
 def test_each_command_runs_and_the_way_back_leaves_the_cluster_as_it_was(walk: Walk) -> None:

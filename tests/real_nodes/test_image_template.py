@@ -160,16 +160,6 @@ def test_buildah_builds_the_same_without_attestations(site: Site, built_by_build
     assert architectures(index) == ["amd64", "arm64"]
 
 
-@pytest.mark.usefixtures("built", "built_by_buildah")
-@pytest.mark.parametrize("name", ["app", "other"])
-def test_an_older_pipeline_that_ends_last_leaves_the_tags_of_a_newer_one(site: Site, name: str) -> None:
-    image, clone = f"{site.registry.host}/team/{name}", site.forge.folder.parent / f"team-{name}"
-    newer = site.crane("digest", f"{image}:latest").stdout
-    ran = site.forge.run(clone, "tag-image", **site.variables, CI_PIPELINE_ID="1")
-    assert f"{image}:latest stays as it is: a later pipeline" in ran.out
-    assert site.crane("digest", f"{image}:latest").stdout == newer
-
-
 def architectures(index: Mapping[str, Any]) -> list[str]:
     return [row["platform"]["architecture"] for row in index["manifests"]]
 

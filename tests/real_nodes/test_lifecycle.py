@@ -9,11 +9,15 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
+from multiarch.errors import OutsideError
 from multiarch.facts.architectures import Architecture
 from sandbox import processes
-from sandbox.cluster import images
-from sandbox.cluster.kube import Access, Kube
-from sandbox.layout import CLONE, read_yaml
+from sandbox.cluster import images, machine
+from sandbox.cluster.control_plane import read_kubeconfig
+from sandbox.cluster.kube import Kube
+from sandbox.layout import CLONE
 from tests.real_nodes.left import left_of, read_settings
 from tests.real_nodes.pods import SPACE, pod, until
 
@@ -30,12 +34,6 @@ def sandbox(project: Path, *words: str) -> str:
     return done.stdout
 
 
-def kube_of(kubeconfig: Path) -> Kube:
-    content = read_yaml(kubeconfig)
-    cluster, user = content["clusters"][0]["cluster"], content["users"][0]["user"]
-    return Kube(Access(cluster["server"], Path(cluster["certificate-authority"]), user["token"]))
-
-
 def test_a_cluster_comes_up_and_goes_without_a_trace_whatever_was_killed(tmp_path: Path) -> None:
     """Where nothing was killed, the end of the fixture ``real_nodes`` shows the same."""
     stacks = tmp_path / "config" / "stacks"
@@ -48,7 +46,7 @@ def test_a_cluster_comes_up_and_goes_without_a_trace_whatever_was_killed(tmp_pat
         assert "node-amd64: amd64\n" in told
         assert "node-arm64: arm64\n" in told
         kubeconfig = Path(told.partition("export KUBECONFIG=")[2].splitlines()[0])
-        folder, kube = kubeconfig.parents[1], kube_of(kubeconfig)
+        folder, kube = kubeconfig.parents[1], Kube(read_kubeconfig(kubeconfig))
         assert sandbox(tmp_path, "cluster", "up") == told  # it is up already
         taints = (kube.get("v1", "Node", "node-arm64") or {})["spec"]["taints"]
         assert {"key": "arch", "value": "arm64", "effect": "NoSchedule"} in taints
@@ -69,3 +67,9 @@ def test_a_cluster_comes_up_and_goes_without_a_trace_whatever_was_killed(tmp_pat
     after = read_settings()
     assert None in (before, after) or before == after
     assert "no cluster" in sandbox(tmp_path, "cluster", "status")
+
+
+def test_real_nodes_need_root(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("os.geteuid", lambda: 1000)
+    with pytest.raises(OutsideError, match="Real nodes need root"):
+        machine.native_architecture()

@@ -4,33 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
 
 import pytest
 import yaml
 
 from sandbox.cluster import images
 from sandbox.cluster.cluster import Nodes
-from sandbox.cluster.kube import Kube, Object
+from sandbox.cluster.kube import Kube
 from sandbox.cluster.programs import wait_for
 from tests.cli.running import type_of_run
+from tests.cluster.objects import workload_of
+from tests.cluster.scenario_pods import preferred
 from tests.real_nodes.groups import GROUPS, restart, user_data
-from tests.real_nodes.pods import SPACE, TOLERATES, namespace, template
+from tests.real_nodes.pods import SHORT, SPACE, TOLERATES, namespace
+from tests.scheduling.manifests import expression
 
 STACK = "checkout-dev"
 GENERAL, GRAVITON = "general", "graviton"
-PREFERS_ARM64 = {
-    "nodeAffinity": {
-        "preferredDuringSchedulingIgnoredDuringExecution": [
-            {
-                "weight": 100,
-                "preference": {
-                    "matchExpressions": [{"key": "kubernetes.io/arch", "operator": "In", "values": ["arm64"]}]
-                },
-            }
-        ]
-    }
-}
 
 
 @pytest.fixture(scope="module")
@@ -48,19 +38,6 @@ def nodes(real_nodes: Nodes) -> Iterator[Nodes]:
 @pytest.fixture
 def kube(nodes: Nodes) -> Kube:
     return nodes.plane.kube
-
-
-def workload(kind: str, name: str, image: str, **spec: Any) -> Object:
-    labels = {"app": name}
-    inner = template(image) | spec
-    inner["containers"][0]["resources"] = {"requests": {"cpu": "10m", "memory": "16Mi"}}
-    made: Object = {
-        "apiVersion": "apps/v1",
-        "kind": kind,
-        "metadata": {"name": name, "namespace": SPACE},
-        "spec": {"selector": {"matchLabels": labels}, "template": {"metadata": {"labels": labels}, "spec": inner}},
-    }
-    return made
 
 
 def states(kube: Kube, name: str) -> dict[str, str]:
@@ -97,7 +74,8 @@ def test_a_pod_that_fails_on_arm64_runs_once_its_manifest_requires_amd64(
     kube: Kube, run: type_of_run, tmp_path: Path
 ) -> None:
     file = tmp_path / "reports.yaml"
-    made = workload("Deployment", "reports", images.BROKEN, tolerations=TOLERATES, affinity=PREFERS_ARM64)
+    wanted = {**preferred((100, expression("kubernetes.io/arch", "In", "arm64"))), "tolerations": TOLERATES}
+    made = workload_of("Deployment", "reports", SPACE, replicas=1, image=images.BROKEN, **wanted, **SHORT)
     file.write_text(yaml.safe_dump(made))
     kube.create(made)
     end_at(kube, "reports", {GRAVITON: "exec format error"})
@@ -106,26 +84,3 @@ def test_a_pod_that_fails_on_arm64_runs_once_its_manifest_requires_amd64(
     kube.apply(yaml.safe_load(file.read_text()))
     end_at(kube, "reports", {GENERAL: "running"})
     assert groups_of(run, file) == {GENERAL}
-
-
-def test_a_pod_comes_to_arm64_nodes_once_its_manifest_tolerates_and_prefers_them(
-    kube: Kube, run: type_of_run, nodes: Nodes, tmp_path: Path
-) -> None:
-    file = tmp_path / "api.yaml"
-    made = workload("Deployment", "api", images.BOTH)
-    file.write_text(yaml.safe_dump(made))
-    kube.create(made)
-    end_at(kube, "api", {GENERAL: "running"})
-    assert groups_of(run, file) == {GENERAL}
-    where = ("--kubeconfig", str(nodes.plane.kubeconfig), "-n", SPACE, "--hosts-dir", str(nodes.hosts))
-    audit = ("audit", "workloads", *where, "-o", "json")
-    assert state_of(run(*audit).json, "api") == "ready"
-    assert run("workload", "patch", str(file), "--prefer", "arm64", "--tolerate", "arm64", "--in-place").code == 0
-    kube.apply(yaml.safe_load(file.read_text()))
-    end_at(kube, "api", {GRAVITON: "running"})
-    assert groups_of(run, file) == {GRAVITON}
-    assert state_of(run(*audit).json, "api") == "already there"
-
-
-def state_of(audited: Mapping[str, Any], name: str) -> str:
-    return next(str(row["state"]) for row in audited["workloads"] if row["name"] == name)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Iterator
-from typing import Any, Final
 
 import pytest
 
@@ -22,13 +21,12 @@ from sandbox.registry.images import HOST
 from sandbox.webhook_demo import demo
 from sandbox.webhook_demo.installed import IMAGE, served
 from sandbox.webhook_image import image
+from tests.cluster.objects import workload_of
 from tests.cluster.rebalancing import rebalance_plan
-from tests.real_nodes.pods import SPACE, TOLERATES, log, namespace, template
+from tests.cluster.scenario_pods import preferred
+from tests.real_nodes.pods import SHORT, SPACE, TOLERATES, log, namespace
+from tests.scheduling.manifests import expression
 
-PREFERRED: Final = {
-    "weight": 1,
-    "preference": {"matchExpressions": [{"key": "kubernetes.io/arch", "operator": "In", "values": ["arm64"]}]},
-}
 MIRRORS, FOLDER = f"{NAME}-mirrors", "/etc/multiarch/mirrors"
 AMD64, ARM64 = "node-amd64", "node-arm64"
 REPLICAS = 2
@@ -130,23 +128,9 @@ def said(kube: Kube) -> str:
 
 def test_pods_stop_on_the_amd64_node_and_start_on_the_arm64_node(nodes: Nodes) -> None:
     kube = nodes.plane.kube
-    spec: dict[str, Any] = template(images.BOTH)
-    spec["tolerations"] = TOLERATES
-    spec["affinity"] = {"nodeAffinity": {"preferredDuringSchedulingIgnoredDuringExecution": [PREFERRED]}}
-    labels = {"app": "api"}
     cordon(kube, ARM64, closed=True)
-    kube.create(
-        {
-            "apiVersion": "apps/v1",
-            "kind": "Deployment",
-            "metadata": {"name": "api", "namespace": SPACE},
-            "spec": {
-                "replicas": REPLICAS,
-                "selector": {"matchLabels": labels},
-                "template": {"metadata": {"labels": labels}, "spec": spec},
-            },
-        }
-    )
+    wanted = {**preferred((1, expression("kubernetes.io/arch", "In", "arm64"))), "tolerations": TOLERATES}
+    kube.create(workload_of("Deployment", "api", SPACE, replicas=REPLICAS, image=images.BOTH, **wanted, **SHORT))
     wait_for(lambda: all_on(kube, AMD64), "the pods to run on amd64", timeout=60)
     before = places(kube)
     assert all("machine x86_64" in log(kube, name) for name in before)

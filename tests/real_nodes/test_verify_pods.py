@@ -1,12 +1,13 @@
 """``multiarch verify pods`` on two real nodes: by tag, by digest, imported, lying, and of another architecture.
 
-What it says of an imageID is compared with what the node's containerd holds under that digest.
+What it says of an imageID, and what the node's script says of a container, is compared with the node's containerd.
 """
 
 from __future__ import annotations
 
 import io
 import json
+import subprocess
 import tarfile
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -15,6 +16,8 @@ from typing import Any, Final
 import pytest
 
 from multiarch.facts.architectures import Architecture
+from multiarch.verify.on_node.report import parse_report
+from multiarch.verify.on_node.script import build_node_script
 from sandbox.cluster.cluster import Nodes
 from sandbox.cluster.kube import Kube
 from sandbox.cluster.node import Node
@@ -23,6 +26,8 @@ from sandbox.cluster.programs import ClusterError, wait_for
 from sandbox.registry import server
 from sandbox.registry.images import Repository
 from tests.cli.running import Ran, type_of_run
+from tests.real_nodes.on_node import command_prefix
+from tests.real_nodes.pods import SHORT
 from tools import build
 
 _AMD64, _ARM64 = Architecture
@@ -40,11 +45,14 @@ _CASES: Final[Mapping[str, tuple[Architecture, str, str]]] = {
     "imported-arm64": (_ARM64, "config", "cannot tell"),
     "lying-arm64": (_ARM64, "index", "consistent"),
     "only-amd64-arm64": (_ARM64, "platform manifest", "wrong"),
+    "only-arm64-amd64": (_AMD64, "platform manifest", "wrong"),
     "foreign-amd64": (_AMD64, "platform manifest", "wrong"),
     "in-log-amd64": (_AMD64, "index", "cannot tell"),
     "in-message-amd64": (_AMD64, "index", "cannot tell"),
 }
 """Pods: their node, what the imageID is, and the verdict by the registry."""
+_PROGRAMS: Final = {"lying-arm64": _AMD64, "only-amd64-arm64": _AMD64, "only-arm64-amd64": _ARM64}
+"""Pods whose program is for another architecture than their node's; where that is arm64, the kernel emulates it."""
 _FAILING: Final = ("foreign-amd64", "in-log-amd64", "in-message-amd64")
 """Pods that crash-loop, the last one with the other policy for termination messages."""
 
@@ -53,7 +61,7 @@ def _repositories() -> dict[str, Repository]:
     """Repositories whose images differ, so that containerd keeps one name for each."""
     programs = {name: build.ensure(f"machine-{name}").read_bytes() for name in ("amd64", "arm64", "s390x")}
     failing = ("in-log", "in-message")
-    names = ("tag", "by-index", "by-manifest", "imported", "lying", "only-amd64", "foreign", *failing)
+    names = ("tag", "by-index", "by-manifest", "imported", "lying", "only-amd64", "only-arm64", "foreign", *failing)
     made = {
         f"verify/{name}": Repository(program=lambda each, name=name: programs[each] + name.encode())  # type: ignore[misc]
         for name in names
@@ -64,7 +72,8 @@ def _repositories() -> dict[str, Repository]:
     made["verify/lying"].index("1", {"amd64": "amd64", "arm64": "amd64"})
     for name in failing:
         made[f"verify/{name}"].index("1", {"amd64": "s390x", "arm64": "arm64"})
-    made["verify/only-amd64"].single("1", "amd64")
+    for name in ("amd64", "arm64"):
+        made[f"verify/only-{name}"].single("1", name)
     made["verify/foreign"].single("1", "s390x")
     return made
 
@@ -148,9 +157,7 @@ def _pod(case: str, image: str) -> dict[str, Any]:
                 }
             ],
             "nodeSelector": {"kubernetes.io/arch": str(_CASES[case][0])},
-            "terminationGracePeriodSeconds": 1,
-            "automountServiceAccountToken": False,
-            "enableServiceLinks": False,
+            **SHORT,
         },
     }
 
@@ -200,3 +207,27 @@ def test_the_verdicts_by_the_registry_are_as_containerd_holds_the_images(run: ty
         assert each["digestKind"] == ("unknown" if case.startswith("imported") else kind), case
         assert each["node"]["architecture"] == str(architecture)
         assert ("exec format error" in each["reason"]) is (case in _FAILING), case
+
+
+def test_the_nodes_script_names_the_manifest_and_the_program_of_each_container(world: World) -> None:
+    for architecture, node in world.nodes.by_architecture.items():
+        command = [*command_prefix(node), "/bin/sh", "-c", build_node_script(containers=True)]
+        done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=120)
+        assert done.stderr == ""
+        found = {each.container_id: each for each in parse_report(done.stdout).containers}
+        for case, (own, kind, _) in _CASES.items():
+            if own is not architecture or case in _FAILING:
+                continue
+            status, program = world.status(case), _PROGRAMS.get(case, architecture)
+            each = found[status["containerID"].removeprefix("containerd://")]
+            digest = status["imageID"].rpartition("@")[2]
+            if kind == "index":
+                rows = json.loads(node.ctr("content", "get", digest))["manifests"]
+                digest = next(row["digest"] for row in rows if row["platform"]["architecture"] == str(architecture))
+            if kind != "config":
+                assert each.manifest == digest, case
+                digest = json.loads(node.ctr("content", "get", digest))["config"]["digest"]
+            assert (each.config, each.executable, each.fault) == (digest, "/bin/service", ""), case
+            assert each.elf is not None, case
+            assert each.elf.architecture is program, case
+            assert each.emulator == ("qemu-aarch64-static" if program is _ARM64 else ""), case

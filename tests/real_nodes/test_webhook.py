@@ -5,7 +5,6 @@ Its objects and its certificate are those of the chart.
 
 from __future__ import annotations
 
-import contextlib
 import io
 import re
 import sys
@@ -18,21 +17,18 @@ from typing import Any, Final
 import pytest
 from rich.console import Console
 
-from multiarch.facts.admission import DECISION_ANNOTATION
 from multiarch.facts.architectures import Architecture
 from sandbox.cluster import images
 from sandbox.cluster.cluster import Nodes
 from sandbox.cluster.kube import Kube, Object, condition
-from sandbox.cluster.programs import wait_for
 from sandbox.webhook_demo import demo
 from sandbox.webhook_demo.installed import Installed, installed
 from sandbox.webhook_image import image
 from tests.quotations import ROOT, blocks, matches
-from tests.real_nodes.pods import TOLERATES
+from tests.real_nodes.pods import SPACE, TOLERATES, namespace, template
 
 AMD64, ARM64 = Architecture
 PAGE: Final = ROOT / "docs" / "webhook.md"
-SPACE: Final = "tolerating"
 START_SECONDS: Final = {AMD64: 30, ARM64: 120}
 """From the container's start to ready; under the emulator everything takes twenty times as long."""
 MEMORY_MIB: Final = {AMD64: 160, ARM64: 400}
@@ -60,40 +56,15 @@ def webhook(nodes: Nodes) -> Iterator[Installed]:
             yield running
 
 
-@contextlib.contextmanager
-def namespace(kube: Kube) -> Iterator[None]:
-    own = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": SPACE}}
-    kube.apply(own)
-    wait_for(lambda: kube.get("v1", "ServiceAccount", "default", SPACE), "the service account", timeout=20)
-    yield
-    for item in kube.list("v1", "Pod", SPACE):
-        kube.delete({"apiVersion": "v1", "kind": "Pod", **item}, grace=1)
-    kube.delete(own)
-
-
-def specification(reference: str, **more: Any) -> Object:
-    return {
-        "containers": [{"name": "main", "image": reference}],
-        "terminationGracePeriodSeconds": 1,
-        "automountServiceAccountToken": False,
-        "enableServiceLinks": False,
-        **more,
-    }
-
-
 def admitted(kube: Kube, reference: str) -> Object:
     """A pod as the API server would create it; nothing is created."""
-    pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {"generateName": "try-"}, "spec": specification(reference)}
+    pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {"generateName": "try-"}, "spec": template(reference)}
     return kube.request("POST", kube.path("v1", "Pod", SPACE), body=pod, query={"dryRun": "All"})
 
 
 def tolerations(pod: Mapping[str, Any]) -> list[Mapping[str, str]]:
     """Without those of the API server's own defaults."""
     return [each for each in pod["spec"].get("tolerations", []) if each.get("key") == "arch"]
-
-
-def decision(pod: Mapping[str, Any]) -> str:
-    return str(pod["metadata"].get("annotations", {}).get(DECISION_ANNOTATION, ""))
 
 
 def by_architecture(webhook: Installed) -> Mapping[Architecture, Object]:
@@ -161,53 +132,6 @@ def test_the_demo_shows_where_each_pod_runs_and_why(webhook: Installed) -> None:
     (quoted,) = [block for block in blocks(PAGE) if block.marked("demo") == ["webhook"]]
     missing = [line for line in quoted.text.splitlines() if not any(matches(line, each.rstrip()) for each in lines)]
     assert missing == [], lines
-
-
-def test_a_deployment_spreads_over_both_nodes_and_a_job_ends_where_its_image_runs(webhook: Installed) -> None:
-    kube, labels = webhook.kube, {"app": "spread"}
-    apart = {"labelSelector": {"matchLabels": labels}, "topologyKey": "kubernetes.io/hostname"}
-    spec = specification(
-        images.BOTH, affinity={"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [apart]}}
-    )
-    deployment = {
-        "apiVersion": "apps/v1",
-        "kind": "Deployment",
-        "metadata": {"name": "spread", "namespace": SPACE},
-        "spec": {
-            "replicas": 2,
-            "selector": {"matchLabels": labels},
-            "template": {"metadata": {"labels": labels}, "spec": spec},
-        },
-    }
-    once = specification(images.ONLY_AMD64, restartPolicy="Never")
-    once["containers"][0]["args"] = ["once"]
-    job = {
-        "apiVersion": "batch/v1",
-        "kind": "Job",
-        "metadata": {"name": "once", "namespace": SPACE},
-        "spec": {"template": {"spec": once}},
-    }
-    for each in (deployment, job):
-        kube.create(each)
-
-    def placed() -> dict[str, str] | None:
-        found = kube.list("v1", "Pod", SPACE, selector="app=spread")
-        running = [pod for pod in found if pod["status"]["phase"] == "Running"]
-        return {pod["spec"]["nodeName"]: decision(pod) for pod in running} if len(running) == 2 else None
-
-    text = "tolerate: its image supports amd64 and arm64"
-    assert wait_for(placed, "both replicas to run", timeout=60) == {"node-amd64": text, "node-arm64": text}
-    wait_for(
-        lambda: (kube.get("batch/v1", "Job", "once", SPACE) or {})["status"].get("succeeded"),
-        "the job",
-        timeout=60,
-    )
-    (pod,) = kube.list("v1", "Pod", SPACE, selector="job-name=once")
-    assert pod["spec"]["nodeName"] == "node-amd64"
-    assert decision(pod).startswith("leave: ")
-    assert tolerations(pod) == []
-    for each in (deployment, job):
-        kube.delete(each)
 
 
 def test_every_pod_is_admitted_while_the_webhook_is_killed_and_starts_again(webhook: Installed) -> None:

@@ -15,7 +15,7 @@ from multiarch.rebalance.snapshot import REPLACE_PODS, Snapshot, take_snapshot
 from multiarch.stack.model import Plan
 from tests.rebalance.objects import Object
 from tests.rebalance.world import World
-from tests.stack.words import plan as planned
+from tests.simulate.simulated import planned
 
 _ON_ARM64 = {"key": "kubernetes.io/arch", "operator": "In", "values": ["arm64"]}
 PREFERS_ARM64: Mapping[str, Any] = {

@@ -219,7 +219,7 @@ def test_a_run_that_loses_the_lease_evicts_nothing_more_and_uncordons() -> None:
 
 
 def test_a_signal_ends_a_run_at_once_and_uncordons() -> None:
-    for second in range(1, 60, 3):
+    for second in range(1, 60, 6):
         made = world()
         made.stop_at = second
         report = run(made)

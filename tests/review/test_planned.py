@@ -152,35 +152,11 @@ CASES: Mapping[str, tuple[Mapping[str, Any], Mapping[str, Risk]]] = {
         {"autoscaling": {"migrateFrom": None}},
         {"swap-autoscaler": MEDIUM, "delete-running": HIGH},
     ),
-    "clusterAutoscaler.scaleDown": (
-        {"autoscaling": {"clusterAutoscaler": {"scaleDownUnneededMinutes": 1}}},
-        {"change-disruption": LOW},
-    ),
-    "karpenter.spotToSpot": (
-        {"autoscaling": {"karpenter": {"spotToSpotConsolidation": True}}},
-        {"change-disruption": LOW},
-    ),
     "admissionWebhook.enabled": (
         {"admissionWebhook": {"enabled": False}, "rebalance": {"image": IMAGE}},
         {"delete-running": HIGH, "narrow-permissions": LOW},
     ),
     "webhook mode": ({"admissionWebhook": {"configuration": {"mode": "pin"}}}, {"change-webhook": HIGH}),
-    "webhook taints": (
-        {"admissionWebhook": {"configuration": {"taints": ["other=arm64:NoSchedule"]}}},
-        {"change-webhook": HIGH},
-    ),
-    "webhook registries": (
-        {"admissionWebhook": {"configuration": {"registries": {"allowed": ["*"]}}}},
-        {"change-webhook": HIGH},
-    ),
-    "webhook networks": (
-        {"admissionWebhook": {"configuration": {"registries": {"allowedNetworks": ["10.0.0.0/8"]}}}},
-        {"change-webhook": HIGH},
-    ),
-    "webhook fewer registries": (
-        {"admissionWebhook": {"configuration": {"registries": {"allowed": []}}}},
-        {"change-webhook": MEDIUM},
-    ),
     "webhook image": (
         {"admissionWebhook": {"image": "docker.io/x:1"}, "rebalance": {"image": IMAGE}},
         {"change-webhook": HIGH},

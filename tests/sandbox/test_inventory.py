@@ -13,7 +13,7 @@ from rich.console import Console
 from multiarch.errors import OutsideError
 from multiarch.observed.eks.model import ObservedGroup
 from multiarch.runs import eks_clusters
-from sandbox import inventory, server, summary, vpc
+from sandbox import inventory, processes, server, summary, vpc
 from sandbox.layout import Layout
 from sandbox.state import Server
 
@@ -29,7 +29,7 @@ def layout(tmp_path_factory: pytest.TempPathFactory) -> Layout:
 def running(layout: Layout) -> Iterator[Server]:
     started = server.start(layout)
     yield started
-    assert server.stop(started.process)
+    assert processes.stop_session(started.process)
 
 
 @pytest.fixture(scope="module")
@@ -55,7 +55,7 @@ def test_terminated_instances_and_keys_that_wait_for_deletion_are_gone(aws: inve
 def test_a_server_that_is_gone_is_an_error_from_outside(tmp_path: Path) -> None:
     started = server.start(Layout(tmp_path))
     assert server.answers(started)
-    server.stop(started.process)
+    processes.stop_session(started.process)
     assert not server.answers(started)
     with pytest.raises(OutsideError, match="did not list EKS clusters"):
         inventory.Aws(started.url, REGION).everything()

@@ -180,10 +180,9 @@ def test_a_second_up_uses_the_server_that_runs_and_picks_up_the_users_changes(sh
     shared.run("up", "shop-dev")
     assert "3 unchanged" in shared.run("up", "shop-dev").stderr
     assert server_of(shared) == first
-    told = json.loads(shared.run("status", "--output", "json").stdout)
-    assert told["up"] is True
-    assert told["url"] == first.url
-    assert told["stacks"] == {"shop-dev": {"resources": 3, "pending": []}}
+    told = shared.run("status").stdout
+    assert f"AWS: {first.url} " in told
+    assert "shop-dev: 3 resources\n" in told
     shared.stack_file().write_text("config:\n  fixture:parts: [one, two, three]\n")
     assert "+ 1 to create" in shared.run("preview", "shop-dev", "--expect-no-changes", expect=1).stdout
     assert "+ 1 created, 3 unchanged" in shared.run("up", "shop-dev").stderr
@@ -200,7 +199,7 @@ def test_when_the_server_ends_that_is_said_and_nothing_else_and_the_next_up_star
     assert process.returncode == 3
     assert "The sandbox's AWS server ended during `pulumi up` of shop-dev. `make up` starts again" in stderr
     assert "the program says no" not in stderr
-    assert json.loads(shared.run("status", "--output", "json").stdout)["up"] is False
+    assert "not up" in shared.run("status").stdout
     assert "is not up" in shared.run("env", "shop-dev", expect=2).stderr
     shared.set()
     again = shared.run("up", "shop-dev").stderr

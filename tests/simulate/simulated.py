@@ -9,6 +9,7 @@ from multiarch.scheduling.pods import read_pods
 from multiarch.simulate.context import SimulationContext
 from multiarch.simulate.model import GroupAnswer, GroupOutcome, Simulation, WorkloadOutcome
 from multiarch.simulate.simulation import simulate_nodes
+from multiarch.stack.model import Plan
 from tests.scheduling.manifests import ARM64_TOLERATION, ZONES, container, workload
 from tests.stack.words import merged, plan
 
@@ -39,8 +40,19 @@ def pods(name: str = "api", count: int = 1, *, cpu: str = "1", memory: str = "1G
     )
 
 
+_PLANS: dict[str, Plan] = {}
+
+
+def planned(words: Mapping[str, Any]) -> Plan:
+    """The plan of a stack: made once, because many tests are about the same one."""
+    key = repr(words)
+    if key not in _PLANS:
+        _PLANS[key] = plan(words)
+    return _PLANS[key]
+
+
 def run(words: Mapping[str, Any], *documents: object, zones: Sequence[str] = ZONES) -> Simulation:
-    made = plan(words)
+    made = planned(words)
     return simulate_nodes(
         made.autoscaling, made.node_groups, SimulationContext(tuple(zones)), read_pods(documents)
     ).simulation

@@ -14,18 +14,17 @@ from multiarch.simulate.preemption import Guard
 from multiarch.simulate.settled import NodeState, Settled
 from multiarch.simulate.simulation import list_planned_nodes, settle_pods
 from tests.scheduling.manifests import ZONES
-from tests.simulate.simulated import NONE, grown, pods
-from tests.stack.words import merged, plan
+from tests.simulate.simulated import NONE, grown, planned, pods
+from tests.stack.words import merged
 
 CONTEXT = SimulationContext(tuple(ZONES))
 STATIC = merged(NONE, {"nodeGroups": {"amd": {"instanceTypes": ["m7i.large"], "minSize": 2, "maxSize": 2}}})
 LOW: dict[str, Any] = {"priority": -5}
 HIGH: dict[str, Any] = {"priority": 1000}
-HOST = "kubernetes.io/hostname"
 
 
 def started(words: dict[str, Any], *documents: object) -> tuple[NodeState, ...]:
-    made = plan(words)
+    made = planned(words)
     wanted = list(read_pods(documents))
     given = list_planned_nodes(made.node_groups, CONTEXT, wanted)
     return settle_pods(made.autoscaling, made.node_groups, CONTEXT, given, wanted).nodes
@@ -34,7 +33,7 @@ def started(words: dict[str, Any], *documents: object) -> tuple[NodeState, ...]:
 def then(
     words: dict[str, Any], nodes: Iterable[NodeState], *documents: object, guards: Sequence[Guard] = ()
 ) -> Settled:
-    made = plan(words)
+    made = planned(words)
     return settle_pods(made.autoscaling, made.node_groups, CONTEXT, tuple(nodes), read_pods(documents), guards=guards)
 
 
@@ -113,16 +112,6 @@ def test_pods_that_had_to_go_may_take_the_place_of_still_less_important_ones() -
     assert unplaced(result) == ["least-0"]
 
 
-def test_a_pod_that_is_kept_away_by_another_takes_its_place() -> None:
-    term = {"topologyKey": HOST, "labelSelector": {"matchLabels": {"app": "low"}}}
-    apart: dict[str, Any] = {
-        "affinity": {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}
-    }
-    nodes = started(STATIC, pods("low", 2, cpu="100m", **LOW))
-    result = then(STATIC, nodes, pods("high", cpu="100m", **HIGH, **apart))
-    assert (on_nodes(result), unplaced(result)) == ([["high-0"], ["low-0", "low-1"]], [])
-
-
 def test_pods_keep_their_topology_spread_where_they_take_the_place_of_others() -> None:
     words = merged(STATIC, {"nodeGroups": {"amd": {"minSize": 3, "maxSize": 3}}})
     nodes = started(words, pods("low", 6, cpu="900m", **LOW))
@@ -133,18 +122,6 @@ def test_pods_keep_their_topology_spread_where_they_take_the_place_of_others() -
     result = then(words, nodes, pods("high", 3, cpu="900m", **HIGH, **spread))
     assert [each[0] for each in on_nodes(result)] == ["high-0", "high-1", "high-2"]
     assert [each[1] for each in on_nodes(result)] == ["low-0", "low-1", "low-2"]
-
-
-def test_pods_that_count_for_a_topology_spread_go_where_they_are_too_many() -> None:
-    """The pods that have to go are themselves among those that are spread."""
-    words = merged(STATIC, {"nodeGroups": {"amd": {"minSize": 3, "maxSize": 3}}})
-    nodes = started(words, pods("low", 3, cpu="1100m", **LOW))
-    rule = {"maxSkew": 1, "topologyKey": "topology.kubernetes.io/zone", "whenUnsatisfiable": "DoNotSchedule"}
-    either = {"matchExpressions": [{"key": "app", "operator": "In", "values": ["low", "high"]}]}
-    spread: dict[str, Any] = {"topologySpreadConstraints": [{**rule, "labelSelector": either}]}
-    result = then(words, nodes, pods("high", 2, cpu="1100m", **HIGH, **spread))
-    assert sorted(map(tuple, on_nodes(result))) == [("high-0",), ("high-1",), ("low-2",)]
-    assert unplaced(result) == ["low-0", "low-1"]
 
 
 def test_a_priority_class_says_which_pods_are_important() -> None:

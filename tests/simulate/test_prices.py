@@ -20,10 +20,9 @@ from multiarch.simulate.settled import Settled
 from multiarch.simulate.shapes import build_pool_shape
 from multiarch.simulate.simulation import simulate_nodes
 from tests.scheduling.manifests import ZONES
-from tests.simulate.simulated import TOLERANT, answer, got, group, pods, pooled
+from tests.simulate.simulated import TOLERANT, answer, got, group, planned, pods, pooled
 from tests.simulate.test_pools import BIG
 from tests.simulate.test_settle import ZONE, spread
-from tests.stack.words import plan
 
 ARM = "general-arm64-on-demand"
 ON_DEMAND: dict[str, Any] = {"architectures": ["arm64"], "capacityTypes": ["on-demand"]}
@@ -42,7 +41,7 @@ def prices(
 
 
 def bought(words: Mapping[str, Any], known: RegionPrices | None, *documents: object) -> Settled:
-    made = plan(words)
+    made = planned(words)
     context = SimulationContext(ZONES, region="eu-west-1", prices=known)
     return simulate_nodes(made.autoscaling, made.node_groups, context, read_pods(documents))
 
@@ -168,7 +167,7 @@ AMOUNTS = st.decimals(min_value="0.01", max_value="9", places=3)
 def test_no_cheaper_type_would_hold_the_pods_of_a_node(
     known: dict[str, Decimal], sizes: list[tuple[int, int, int]]
 ) -> None:
-    made = plan(pooled({"general": {**ON_DEMAND, "families": list(FAMILIES), "sizes": list(SIZES)}}))
+    made = planned(pooled({"general": {**ON_DEMAND, "families": list(FAMILIES), "sizes": list(SIZES)}}))
     documents = [
         pods(f"w{number}", count, cpu=f"{cpu * 500}m", memory=f"{memory * 512}Mi", **TOLERANT)
         for number, (cpu, memory, count) in enumerate(sizes)

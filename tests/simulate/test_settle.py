@@ -16,8 +16,8 @@ from multiarch.simulate.context import SimulationContext
 from multiarch.simulate.settled import NodeState, Settled, Unavailable
 from multiarch.simulate.simulation import list_planned_nodes, settle_pods
 from tests.scheduling.manifests import ZONES
-from tests.simulate.simulated import TOLERANT, answer, grown, pods, pooled
-from tests.stack.words import merged, plan
+from tests.simulate.simulated import TOLERANT, answer, grown, planned, pods, pooled
+from tests.stack.words import merged
 
 ZONE = "topology.kubernetes.io/zone"
 HOST = "kubernetes.io/hostname"
@@ -45,7 +45,7 @@ def run(
     more: Iterable[Pod] = (),
     **options: Any,
 ) -> Settled:
-    made = plan(words)
+    made = planned(words)
     wanted = [*read_pods(documents), *more]
     given = list_planned_nodes(made.node_groups, CONTEXT, wanted) if nodes is None else nodes
     return settle_pods(made.autoscaling, made.node_groups, CONTEXT, given, wanted, **options)
@@ -242,7 +242,7 @@ def test_a_spread_goes_on_from_the_pods_that_are_there(words: Mapping[str, Any])
 
 
 def test_nodes_of_no_group_have_room_too() -> None:
-    made = plan(grown(AMD))
+    made = planned(grown(AMD))
     own = list_planned_nodes(made.node_groups, CONTEXT, ())
     other = NodeState("by-hand", "", own[0].shape, ZONES[0])
     result = run(grown(AMD), pods(**BIG), nodes=[other])
@@ -264,6 +264,6 @@ def test_an_auto_scaling_group_replaces_lost_nodes_by_itself() -> None:
 
 
 def test_two_nodes_of_one_name_are_an_error() -> None:
-    node = list_planned_nodes(plan(grown(AMD)).node_groups, CONTEXT, ())[0]
+    node = list_planned_nodes(planned(grown(AMD)).node_groups, CONTEXT, ())[0]
     with pytest.raises(ValueError, match="two nodes are called amd-1"):
         run(grown(AMD), pods(), nodes=[node, node])

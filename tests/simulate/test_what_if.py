@@ -9,8 +9,7 @@ from multiarch.simulate.model import Simulation
 from multiarch.simulate.preference import with_preference
 from multiarch.simulate.simulation import simulate_nodes
 from tests.scheduling.manifests import ZONES, expression, required
-from tests.simulate.simulated import TOLERANT, got, group, grown, of, pods
-from tests.stack.words import plan
+from tests.simulate.simulated import TOLERANT, got, group, grown, of, planned, pods
 
 GROUPS = {
     "arm": {"instanceTypes": ["m7g.xlarge"], "minSize": 3},
@@ -19,7 +18,7 @@ GROUPS = {
 
 
 def run(*documents: object, prefer: Architecture | None = None) -> Simulation:
-    made = plan(grown(GROUPS))
+    made = planned(grown(GROUPS))
     given = read_pods(documents)
     wanted = with_preference(given, prefer) if prefer else given
     return simulate_nodes(made.autoscaling, made.node_groups, SimulationContext(tuple(ZONES)), wanted).simulation

@@ -34,18 +34,8 @@ def test_a_fetched_output_is_whole_or_truncated(output: str) -> None:
     ("detail", "status"),
     [
         ("ExecutionTimedOut", AnswerStatus.TIMED_OUT),
-        ("Execution Timed Out", AnswerStatus.TIMED_OUT),
-        ("TimedOut", AnswerStatus.TIMED_OUT),
-        ("DeliveryTimedOut", AnswerStatus.OFFLINE),
         ("Delivery Timed Out", AnswerStatus.OFFLINE),
-        ("Undeliverable", AnswerStatus.OFFLINE),
-        ("Cancelled", AnswerStatus.NOT_ASKED),
         ("Canceled", AnswerStatus.NOT_ASKED),
-        ("Terminated", AnswerStatus.NOT_ASKED),
-        ("InvalidPlatform", AnswerStatus.NOT_ASKED),
-        ("Invalid Platform", AnswerStatus.NOT_ASKED),
-        ("AccessDenied", AnswerStatus.NOT_ASKED),
-        ("RateExceeded", AnswerStatus.NOT_ASKED),
         ("SomethingNew", AnswerStatus.NOT_ASKED),
     ],
 )

@@ -70,7 +70,7 @@ def test_all_states_of_120_instances_get_one_answer_each(aws: Wired) -> None:
     wanted = [each for names in states.values() for each in names]
     assert len(wanted) == 120
     wanted = [name for place in range(7) for name in wanted[place::7]]
-    answers = ask(aws, *wanted, deadline=2)
+    answers = ask(aws, *wanted, deadline=0.8)
     assert list(answers) == wanted
     assert {status: {each.instance for each in answers.values() if each.status is status} for status in states} == {
         status: set(names) for status, names in states.items()
@@ -81,25 +81,18 @@ def test_all_states_of_120_instances_get_one_answer_each(aws: Wired) -> None:
     assert left_running(aws) == []
 
 
-def test_500_nodes_need_one_call_each_and_few_for_50(aws: Wired) -> None:
-    names = aws.register(500, Target(output="é" * 10_000))
+def test_200_nodes_need_one_call_each_and_few_for_50(aws: Wired) -> None:
+    names = aws.register(200, Target(output="é" * 10_000))
     answers = ask(aws, *names)
     assert {each.output for each in answers.values()} == {"é" * 10_000}
-    assert aws.calls["DescribeInstanceInformation"] == aws.calls["SendCommand"] == 10
-    assert aws.calls["GetCommandInvocation"] == 500
-    assert aws.calls["ListCommandInvocations"] <= 20
+    assert aws.calls["DescribeInstanceInformation"] == aws.calls["SendCommand"] == 4
+    assert aws.calls["GetCommandInvocation"] == 200
+    assert aws.calls["ListCommandInvocations"] <= 8
 
 
 def test_an_output_that_writes_to_stderr_too_is_only_its_stdout(aws: Wired) -> None:
     (name,) = aws.register(1, Target(output="out", errors="a warning"))
     assert ask(aws, name)[name].output == "out"
-
-
-def test_an_output_of_the_limit_is_truncated(aws: Wired) -> None:
-    (name,) = aws.register(1, Target(output="x" * 24_000))
-    answer = ask(aws, name)[name]
-    assert (answer.status, len(answer.output)) == (AnswerStatus.TRUNCATED, 24_000)
-    assert answer.reason == "the output has more than 24,000 characters"
 
 
 @pytest.mark.parametrize("end", ["", "\n"])
@@ -134,7 +127,7 @@ def test_an_instance_that_went_away_leaves_the_others_asked(aws: Wired) -> None:
 
 
 def test_bursts_of_throttling_are_waited_for(aws: Wired) -> None:
-    names = aws.register(120, Target(output="x" * 3_000))
+    names = aws.register(60, Target(output="x" * 3_000))
     bursts = {
         "DescribeInstanceInformation": 2,
         "SendCommand": 3,
@@ -156,7 +149,7 @@ def test_throttling_without_an_end_is_one_error(aws: Wired, operation: str) -> N
 
 def test_invocations_may_appear_after_the_command(aws: Wired) -> None:
     names = aws.register(3, Target(output="x" * 3_000))
-    aws.ssm.faults = Faults(appear_after=0.3)
+    aws.ssm.faults = Faults(appear_after=0.05)
     assert {each.status for each in ask(aws, *names).values()} == {AnswerStatus.DONE}
 
 
@@ -181,30 +174,30 @@ def test_an_invocation_that_the_service_does_not_know_yet_is_read_again(
 def test_the_deadline_ends_the_wait_and_cancels_what_still_runs(aws: Wired) -> None:
     quick, slow = aws.register(3), aws.register(60, SLOW)
     began = time.monotonic()
-    answers = ask(aws, *quick, *slow, deadline=0.5)
+    answers = ask(aws, *quick, *slow, deadline=0.2)
     assert time.monotonic() - began < 3
     assert {answers[each].status for each in quick} == {AnswerStatus.DONE}
-    assert {answers[each].reason for each in slow} == {"no answer before the deadline of 0.5 s"}
+    assert {answers[each].reason for each in slow} == {"no answer before the deadline of 0.2 s"}
     assert left_running(aws) == []
 
 
 def test_a_command_that_cannot_be_cancelled_is_left_to_its_own_end(aws: Wired) -> None:
     (name,) = aws.register(1, SLOW)
     aws.ssm.faults = Faults(denied=["ssm:CancelCommand"])
-    answer = ask(aws, name, deadline=0.3)[name]
-    assert (answer.status, answer.reason) == (AnswerStatus.TIMED_OUT, "no answer before the deadline of 0.3 s")
+    answer = ask(aws, name, deadline=0.05)[name]
+    assert (answer.status, answer.reason) == (AnswerStatus.TIMED_OUT, "no answer before the deadline of 0.05 s")
 
 
 def test_ctrl_c_cancels_the_commands(aws: Wired) -> None:
-    names = aws.register(120, SLOW)
-    timer = threading.Timer(0.5, signal.pthread_kill, (threading.main_thread().ident, signal.SIGINT))
+    names = aws.register(60, SLOW)
+    timer = threading.Timer(0.2, signal.pthread_kill, (threading.main_thread().ident, signal.SIGINT))
     timer.start()
     began = time.monotonic()
     with pytest.raises(KeyboardInterrupt):
         ask(aws, *names)
     timer.join()
     assert time.monotonic() - began < 5
-    assert aws.calls["CancelCommand"] == aws.calls["SendCommand"] == 3
+    assert aws.calls["CancelCommand"] == aws.calls["SendCommand"] == 2
     assert left_running(aws) == []
 
 
@@ -212,7 +205,7 @@ def test_ctrl_c_cancels_the_commands(aws: Wired) -> None:
     "operation", ["DescribeInstanceInformation", "SendCommand", "ListCommandInvocations", "GetCommandInvocation"]
 )
 def test_a_missing_permission_is_one_error_that_names_the_action(aws: Wired, operation: str) -> None:
-    names = aws.register(120, Target(output="x" * 3_000))
+    names = aws.register(60, Target(output="x" * 3_000))
     aws.ssm.faults = Faults(denied=[f"ssm:{operation}"])
     with pytest.raises(OutsideError, match=rf"AWS rejected {operation} \(AccessDenied") as caught:
         ask(aws, *names)

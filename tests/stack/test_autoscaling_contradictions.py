@@ -135,8 +135,6 @@ CASES: list[tuple[str, dict[str, Any], str, str, Severity]] = [
     ("selection-twice", pool(instanceTypes=["m7g.large"], sizes=["large"]), f"{POOL}.instanceTypes", "sizes", ERROR),
     ("pool-not-in-order", merged(pool(**ARM_SPOT), {"autoscaling": {"order": ["amd64-on-demand"]}}), POOL,
      "none of which is in autoscaling.order", ERROR),
-    ("multi-architecture-of-one", pool(multiArchitecture=True, architectures=["arm64"]), f"{POOL}.architectures",
-     "only arm64", ERROR),
     ("pool-name", karpenter(nodePools={"General_1": {}, "general": None}), f"{ROOT}.karpenter.nodePools.General_1",
      "lower-case", ERROR),
     ("pool-name", karpenter(nodePools={"g" * 48: {}, "general": None}), f"{ROOT}.karpenter.nodePools.{'g' * 48}",
@@ -146,10 +144,6 @@ CASES: list[tuple[str, dict[str, Any], str, str, Severity]] = [
      "bad hour", ERROR),
     ("duration", pool(quietHours={"schedule": "0 0 * * *", "duration": "8 hours"}), f"{POOL}.quietHours.duration",
      "10h", ERROR),
-    ("quiet-hours-always", pool(quietHours={"schedule": "0 8 * * *", "duration": "25h"}),
-     f"{POOL}.quietHours.duration", "starts again before 25h is over", ERROR),
-    ("quiet-hours-always", pool(quietHours={"schedule": "* * * * *", "duration": "1m"}),
-     f"{POOL}.quietHours.duration", "let the schedule start less often", ERROR),
     ("limit-below-every-type", pool(cpuLimit=1, families=["m7i", "m7g"]), f"{POOL}.cpuLimit", "2 vCPUs",
      ERROR),
     ("limit-below-every-type", pool(memoryLimit="1Gi"), f"{POOL}.memoryLimit", "smaller types", ERROR),
@@ -224,8 +218,6 @@ CASES: list[tuple[str, dict[str, Any], str, str, Severity]] = [
     ("group-of-several-zones", groups(), "nodeGroups.web", "web, web-arm", WARNING),
     ("group-of-several-zones", merged(groups(), {"nodeGroups": {"web": {"onePerZone": False}}}), "nodeGroups.web-arm",
      "several zones: web-arm.", WARNING),
-    ("karpenter-tag", merged(KARPENTER, {"tags": {"karpenter.sh/nodepool": "x"}}), "tags.karpenter.sh/nodepool",
-     "sets the tag", ERROR),
     ("auto-mode-access", auto_mode() | {"cluster": {"existing": "shop", "authenticationMode": "CONFIG_MAP"}},
      "cluster.authenticationMode", "which shop does not take", ERROR),
     ("auto-mode-addon", auto_mode() | {"addons": {"vpcCni": {"prefixDelegation": True}}}, "addons.vpcCni",
@@ -245,8 +237,6 @@ CASES: list[tuple[str, dict[str, Any], str, str, Severity]] = [
      "autoscaling.autoMode.nodePools.general.instanceTypes[1]", "no type as small as m7g.medium", WARNING),
     ("no-instance-type", in_auto_mode(families=["m9g"], architectures=["arm64"]),
      "autoscaling.autoMode.nodePools.general.families", "instance-family In m9g", ERROR),
-    ("karpenter-tag", auto_mode() | {"tags": {"eks:kubernetes-node-pool-name": "a"}},
-     "tags.eks:kubernetes-node-pool-name", "EKS Auto Mode sets the tag", ERROR),
     ("migration", auto_mode({"migrateFrom": "karpenter"}), "autoscaling.migrateFrom", "to EKS Auto Mode", ERROR),
 ]  # fmt: skip
 
@@ -264,15 +254,26 @@ def test_a_contradiction_is_named_with_its_key_and_the_fix(
     assert found[0].hint
 
 
-@pytest.mark.parametrize(("own", "warned"), [("", 0), ("  multiarch-eks:session: {idleTimeoutMinutes: 5}\n", 1)])
-def test_sessions_in_auto_mode_warn_where_the_stack_file_asks_for_them(own: str, warned: int) -> None:
+SECTIONS = {
+    "session": ("idleTimeoutMinutes: 5", "auto-mode-session"),
+    "admissionWebhook": ("image: a.example.com/b:1", "webhook-not-used"),
+    "rebalance": ("image: a.example.com/b:1", "rebalance-not-used"),
+}
+
+
+@pytest.mark.parametrize("written", [False, True])
+def test_a_section_without_effect_is_named_where_the_stack_file_has_it(tmp_path: Path, *, written: bool) -> None:
+    project = tmp_path / "Pulumi.yaml"
+    defaults = "".join(f"      {name}: {{{setting}}}\n" for name, (setting, _) in SECTIONS.items())
+    project.write_text((CLONE / "Pulumi.yaml").read_text("utf-8").partition("      session:")[0] + defaults, "utf-8")
+    own = "".join(f"  multiarch-eks:{name}: {{{setting}}}\n" for name, (setting, _) in SECTIONS.items() if written)
     words = "config:\n  aws:region: eu-west-1\n  multiarch-eks:autoscaling: {use: auto-mode}\n" + own
     for key, value in {"team": "shop", "environment": "dev", "owner": "a@example.com", "costCenter": '"1"'}.items():
         words += f"  multiarch-eks:{key}: {value}\n"
-    loaded = load_file(Path("Pulumi.shop-dev.yaml"), project_file=CLONE / "Pulumi.yaml", text=words)
+    loaded = load_file(Path("Pulumi.shop-dev.yaml"), project_file=project, text=words)
     assert loaded.spec.session.written, "the project has it for all stacks"
-    found = [each.rule for each in make_plan(loaded, today=TODAY).warnings]
-    assert found.count("auto-mode-session") == warned
+    found = {each.rule for each in make_plan(loaded, today=TODAY).warnings}
+    assert found & {rule for _, rule in SECTIONS.values()} == {rule for _, rule in SECTIONS.values() if written}
 
 
 @pytest.mark.parametrize(

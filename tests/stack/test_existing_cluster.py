@@ -194,7 +194,7 @@ def test_an_installed_karpenter_needs_no_node_group_and_gets_a_class_of_the_stac
     made = plan({**on_cluster(autoscaling=KARPENTER), **NO_GROUPS})
     karpenter = made.autoscaling.karpenter
     assert karpenter is not None
-    assert (karpenter.installed, karpenter.chart_version, karpenter.queue, karpenter.controller_group) == (
+    assert (karpenter.settings.installed, karpenter.chart_version, karpenter.queue, karpenter.controller_group) == (
         True, "", "", "",
     )  # fmt: skip
     assert (karpenter.node_class.name, karpenter.node_class.role) == ("shop-dev", "nodes")

@@ -34,7 +34,12 @@ config:
         (
             "      instanceTypes",
             "      taints: [dedicated=batch: NoSchedule]\n      instanceTypes",
-            'Write it in quotes, as in "dedicated=batch:NoSchedule".',
+            'a taint is KEY=VALUE:EFFECT, as in "dedicated=batch:NoSchedule".',
+        ),
+        (
+            "multiarch-eks:owner",
+            "multiarch-eks:arm64Taint: {key: arch, value: arm64, effect: NoSchedule}\n  multiarch-eks:owner",
+            "a taint is KEY=VALUE:EFFECT",
         ),
         ("aws:region", "region", "Write aws:region:"),
         ("aws:region: eu-west-1", "aws:\n    region: eu-west-1", "Write aws:region:"),

@@ -47,7 +47,6 @@ class Group:
             ("uname", self.machine, f"{KERNEL}.{self.machine}"),
             ("os", "Amazon Linux 2023.9.20261106"),
             *(("program", name, f"/usr/bin/{name}", elf, version, "") for name, version in versions.items()),
-            ("package", f"containerd 2.1.4-1.amzn2023.0.1 {self.machine}"),
             ("kubelet", "812"),
             ("flag", f"--node-labels={labels}"),
             *([("flag", f"--register-with-taints={taints}")] if taints else []),

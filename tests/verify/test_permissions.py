@@ -63,7 +63,7 @@ def test_the_policy_has_the_actions_that_verify_calls_and_no_others(
 ) -> None:
     nodes = create(aws, 3)
     remote = Remote(aws.endpoint)
-    _make_every_call_necessary(aws, remote, nodes, monkeypatch)
+    _make_every_call_necessary(remote, nodes, monkeypatch)
     for name, value in environment(aws, tmp_path).items():
         monkeypatch.setenv(name, value)
     monkeypatch.setenv("SOURCE_DATE_EPOCH", "1795219200")
@@ -79,22 +79,14 @@ def test_the_policy_has_the_actions_that_verify_calls_and_no_others(
         assert all(allowed([policy()], call) for call in checked(action)), action
 
 
-def _make_every_call_necessary(
-    aws: Served, remote: Remote, nodes: list[dict[str, Any]], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Nodes whose outputs are long, that do not answer, or that did not join; a type and a version to be looked up."""
+def _make_every_call_necessary(remote: Remote, nodes: list[dict[str, Any]], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nodes whose outputs are long, that do not answer, or that did not join; a type to be looked up."""
     names = [node["metadata"]["uid"] for node in nodes]
     remote.register(names[0], replace(Target(), output="a login banner\n" * 300, exit_code=1))
     remote.register(names[1], CANCELLED)
     remote.register(names[2], Target(status=None))
     del nodes[2]
     monkeypatch.setattr("multiarch.verify.nodes.instances.list_instance_types", dict)
-    for group in aws.client("autoscaling").describe_auto_scaling_groups()["AutoScalingGroups"]:
-        template = group["MixedInstancesPolicy"]["LaunchTemplate"]["LaunchTemplateSpecification"]["LaunchTemplateId"]
-        aws.client("autoscaling").update_auto_scaling_group(
-            AutoScalingGroupName=group["AutoScalingGroupName"],
-            LaunchTemplate={"LaunchTemplateId": template, "Version": "$Latest"},
-        )
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from multiarch.manifests import restricted
 from multiarch.schema.base import Section
 from multiarch.schema.webhook_installation import ChartValues
 from multiarch.stack.json_schema import tidy_schema
@@ -76,11 +75,5 @@ def files() -> dict[Path, str]:
 
 def generate_manifests() -> str:
     """Return what ``webhook manifests`` prints: the Namespace, and the chart with placeholders and cert-manager."""
-    namespace = {
-        "apiVersion": "v1",
-        "kind": "Namespace",
-        "metadata": {"name": manifests.NAMESPACE, "labels": restricted.list_enforced_labels()},
-    }
     values = {"image": manifests.IMAGE, "name": manifests.NAME, "certificates": "cert-manager"}
-    rendered = helm.render_chart(helm.WEBHOOK, values, namespace=manifests.NAMESPACE)
-    return "---\n".join(dump_yaml(each) for each in (namespace, *rendered))
+    return "---\n".join(dump_yaml(each) for each in helm.render_webhook(values, manifests.NAMESPACE))

@@ -12,9 +12,7 @@ from multiarch.serialization import to_json
 
 def build_daemonset_report(audit: DaemonSetAudit) -> Report:
     """Return the report."""
-    return Report(
-        "daemonset-audit", data=partial(_data, audit), blocks=partial(_blocks, audit), records=partial(_records, audit)
-    )
+    return Report("daemonset-audit", data=partial(_data, audit), blocks=partial(_blocks, audit))
 
 
 def _data(audit: DaemonSetAudit) -> dict[str, object]:
@@ -36,25 +34,6 @@ def _data(audit: DaemonSetAudit) -> dict[str, object]:
         ],
         "notes": audit.notes,
     }
-
-
-def _records(audit: DaemonSetAudit) -> Table:
-    """Return a row per DaemonSet and column; reasons are separated by semicolons."""
-    columns = ("namespace", "daemonset", "column", "architecture", "outcome", "finding", "reasons")
-    rows = [
-        (
-            row.daemon_set.namespace,
-            row.daemon_set.name,
-            column.name,
-            str(column.architecture),
-            str(cell.outcome),
-            "yes" if cell.finding else "no",
-            "; ".join(each.text for each in cell.reasons),
-        )
-        for row in audit.rows
-        for column, cell in zip(audit.columns, row.cells, strict=True)
-    ]
-    return Table(columns, rows)
 
 
 def _blocks(audit: DaemonSetAudit) -> Iterator[Block]:

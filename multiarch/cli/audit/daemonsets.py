@@ -10,7 +10,7 @@ import typer
 
 from multiarch.audit.daemonset_model import DaemonSetAudit, DaemonSetOutcome
 from multiarch.cli.audit.daemonset_report import build_daemonset_report
-from multiarch.cli.formats import Format, make_output_option, print_report
+from multiarch.cli.formats import Format, OutputOption, print_report
 from multiarch.cli.options import with_groups
 from multiarch.cli.options.cluster import ClusterOptions, ManifestsArgument, SourceOptions
 from multiarch.cli.options.registry import RegistryOptions
@@ -83,7 +83,7 @@ def daemonsets(
             metavar="finding|unknown", help="Exit with 1 if there is a finding, or an unknown cell; may be repeated."
         ),
     ] = None,
-    output: Annotated[Format, make_output_option("records")] = Format.TABLE,
+    output: OutputOption = Format.TABLE,
     registries: RegistryOptions,
 ) -> None:
     """Audit DaemonSets, as :data:`HELP` says."""

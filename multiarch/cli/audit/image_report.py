@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from functools import partial
 
 from multiarch.cli.formats.report import Block, Items, Report, Table, make_grouped_table
@@ -15,7 +15,7 @@ from multiarch.rules.rule import error, warning
 from multiarch.runs.audits import ImageAudit
 
 _SHOWN_USERS = 3
-"""Workloads named in a table's row; the others are counted. CSV names all of them."""
+"""Workloads named in a table's row; the others are counted. JSON names all of them."""
 _RULES = {
     Verdict.UNSUPPORTED: error(
         "image-unsupported", "an image that has no build for an architecture", "Build it for both architectures."
@@ -32,7 +32,6 @@ def build_image_report(audit: ImageAudit, group_by: str) -> Report:
         "image-audit",
         data=partial(_data, audit, group_by),
         blocks=partial(_blocks, audit.images, group_by),
-        records=partial(_table, audit.images, group_by, ("workloads", "namespaces"), _record_cells, _reason),
         findings=partial(_findings, audit.images),
     )
 
@@ -85,22 +84,16 @@ def _blocks(images: ImageVerdicts, group_by: str) -> Iterator[Block]:
         whole = _reason(row)
         return whole.partition(": ")[0] if whole in shared else whole
 
-    yield _table(images, group_by, ("used by", "namespaces"), _summary_cells, reason)
+    yield _table(images, group_by, reason)
     if shared:
         yield Items("Reasons of several images", [f"{count} images: {each}" for each, count in sorted(shared.items())])
 
 
-def _table(
-    images: ImageVerdicts,
-    group_by: str,
-    users: Sequence[str],
-    user_cells: Callable[[ImageRow], list[str]],
-    reason: Callable[[ImageRow], str],
-) -> Table:
+def _table(images: ImageVerdicts, group_by: str, reason: Callable[[ImageRow], str]) -> Table:
     def cells(row: ImageRow) -> list[str]:
-        return [row.image, *(str(each.verdict) for each in row.judgements), reason(row), *user_cells(row)]
+        return [row.image, *(str(each.verdict) for each in row.judgements), reason(row), *_users(row)]
 
-    columns = ["image", *map(str, images.architectures), "reason", *users]
+    columns = ["image", *map(str, images.architectures), "reason", "used by", "namespaces"]
     return make_grouped_table(group_by, _groups(images, group_by), columns, cells)
 
 
@@ -112,21 +105,12 @@ def _reason(row: ImageRow) -> str:
     return "; ".join(f"{each.architecture}: {each.reason}" for each in found)
 
 
-def _names(row: ImageRow) -> tuple[list[str], list[str]]:
+def _users(row: ImageRow) -> list[str]:
     """Return the workloads that use the image, and their namespaces."""
-    return sorted({str(use.workload) for use in row.uses}), sorted({use.namespace for use in row.uses})
-
-
-def _summary_cells(row: ImageRow) -> list[str]:
-    users, namespaces = _names(row)
+    users, namespaces = sorted({str(use.workload) for use in row.uses}), sorted({use.namespace for use in row.uses})
     more = len(users) - _SHOWN_USERS
     named = ", ".join(users[:_SHOWN_USERS]) + (f" and {more} more" if more > 0 else "")
     return [named, ", ".join(namespaces)]
-
-
-def _record_cells(row: ImageRow) -> list[str]:
-    """Return names separated by spaces."""
-    return [" ".join(names) for names in _names(row)]
 
 
 def _findings(images: ImageVerdicts) -> Iterator[Finding]:

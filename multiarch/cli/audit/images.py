@@ -9,7 +9,7 @@ import typer
 
 from multiarch.cli.audit.image_report import build_image_report
 from multiarch.cli.audit.messages import ExplainOption, print_not_read
-from multiarch.cli.formats import Format, make_output_option, print_report
+from multiarch.cli.formats import FindingsOutputOption, Format, print_report
 from multiarch.cli.options import with_groups
 from multiarch.cli.options.cluster import ClusterOptions, ManifestsArgument, SourceOptions
 from multiarch.cli.options.registry import RegistryOptions
@@ -68,7 +68,7 @@ def images(
     ] = None,
     group_by: GroupByOption = None,
     explain: ExplainOption = False,
-    output: Annotated[Format, make_output_option("records", "findings")] = Format.TABLE,
+    output: FindingsOutputOption = Format.TABLE,
     registries: RegistryOptions,
 ) -> None:
     """Audit images, as :data:`HELP` says."""

@@ -16,7 +16,6 @@ from multiarch.runs.audits import WorkloadsAudit
 from multiarch.serialization import to_json
 
 _COLUMNS = ("workload", "namespace", "state", "pods", "next step")
-_RECORD_COLUMNS = ("workload", "namespace", "state", "pods", "tolerates", "preference", "blocked by", "next step")
 
 
 def build_workload_report(found: WorkloadsAudit, source: ObjectSource, group_by: str) -> Report:
@@ -26,7 +25,6 @@ def build_workload_report(found: WorkloadsAudit, source: ObjectSource, group_by:
         "workload-audit",
         data=partial(_data, found, source, group_by),
         blocks=lambda: [make_grouped_table(group_by, groups(), _COLUMNS, partial(_cells, found.audit))],
-        records=lambda: make_grouped_table(group_by, groups(), _RECORD_COLUMNS, partial(_record, found.audit)),
     )
 
 
@@ -96,20 +94,6 @@ def get_next_command(row: WorkloadRow, source: ObjectSource, taint: Taint | None
     # Kind, name and namespace are arguments.
     change = json.dumps({"spec": row.patch.body["spec"]}, separators=(",", ":"))
     return shlex.join([*words, "--type", "strategic", "--patch", change])
-
-
-def _record(audit: WorkloadAudit, row: WorkloadRow) -> list[str]:
-    """Return a row for CSV; several values in a cell are separated by semicolons."""
-    return [
-        str(row.workload),
-        row.workload.namespace,
-        str(row.state),
-        str(row.subject.pods),
-        "yes" if row.tolerates else "no",
-        str(row.preference),
-        "; ".join(row.blockers),
-        "; ".join(row.steps(audit.taint)),
-    ]
 
 
 def _cells(audit: WorkloadAudit, row: WorkloadRow) -> list[str]:

@@ -12,7 +12,7 @@ from multiarch.audit.workloads import SYSTEM_NAMESPACE, WorkloadAudit, WorkloadS
 from multiarch.cli.audit import patches
 from multiarch.cli.audit.messages import ExplainOption, print_not_read
 from multiarch.cli.audit.workload_report import build_workload_report, get_next_command
-from multiarch.cli.formats import Format, make_output_option, print_report
+from multiarch.cli.formats import Format, OutputOption, print_report
 from multiarch.cli.options import with_groups
 from multiarch.cli.options.cluster import ClusterOptions, ManifestsArgument, SourceOptions
 from multiarch.cli.options.registry import RegistryOptions
@@ -82,7 +82,7 @@ def workloads(
     ] = None,
     group_by: GroupByOption = None,
     explain: ExplainOption = False,
-    output: Annotated[Format, make_output_option("records")] = Format.TABLE,
+    output: OutputOption = Format.TABLE,
     registries: RegistryOptions,
 ) -> None:
     """Audit workloads, as :data:`HELP` says."""

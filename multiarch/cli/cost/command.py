@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
 
 from multiarch.cli.cost.report import make_report
-from multiarch.cli.formats import Format, make_output_option, print_report
+from multiarch.cli.formats import Format, OutputOption, print_report
 from multiarch.cli.options import with_groups
 from multiarch.cli.options.cluster import AccessOptions, SourceOptions
 from multiarch.cli.options.prices import PricesFile
@@ -40,7 +39,7 @@ Examples:
   multiarch cost payments-prod --manifests examples/pods.yaml
   multiarch cost payments-prod --live --context payments-prod
   multiarch cost --live --group-by team                       a cluster without a stack, by the pods' label team
-  multiarch cost --prices cache/prices.json --output csv      all stacks of the project
+  multiarch cost --prices cache/prices.json                   all stacks of the project
 
 Exit code: 0; 2 for invalid input; 3 if the cluster can't be reached."""
 
@@ -53,7 +52,7 @@ def cost(
     access: AccessOptions,
     group_by: GroupByOption = None,
     prices: PricesFile = Path("prices.json"),
-    output: Annotated[Format, make_output_option("records")] = Format.TABLE,
+    output: OutputOption = Format.TABLE,
     registries: RegistryOptions,
 ) -> None:
     """Show costs, as :data:`HELP` says."""

@@ -14,12 +14,11 @@ from multiarch.cli.lines import format_amount
 from multiarch.cost.chart import Bar, build_bars
 from multiarch.cost.model import CostLine, CostReport
 from multiarch.plurals import format_count
-from multiarch.prices.model import Amount, UnknownPrice
+from multiarch.prices.model import UnknownPrice
 
 _BAR = 24
 """Characters of the longest bar."""
 NOT_REQUESTED = "(requested by no pod, or by DaemonSets)"
-_RECORD = ("stack", "team", "what", "architecture", "capacity type", "types", "nodes", "per month", "currency")
 
 
 def make_report(reports: Sequence[CostReport]) -> Report:
@@ -28,7 +27,6 @@ def make_report(reports: Sequence[CostReport]) -> Report:
         "cost",
         data=lambda: {"stacks": reports, "teams": _teams(reports)},
         blocks=lambda: _blocks(reports),
-        records=lambda: _records(reports),
     )
 
 
@@ -144,34 +142,6 @@ def _types(line: CostLine) -> str:
     if len(line.instance_types) > 1:
         return f"{line.instance_types[0]} or {format_count(len(line.instance_types) - 1, 'other')}"
     return line.instance_types[0] if line.instance_types else "unknown"
-
-
-def _records(reports: Sequence[CostReport]) -> Table:
-    rows = [
-        (
-            found.stack,
-            found.team,
-            line.group,
-            str(line.architecture),
-            str(line.capacity_type or "unknown"),
-            "; ".join(line.instance_types),
-            str(line.nodes),
-            _format_cell(line.monthly),
-            found.currency,
-        )
-        for found in reports
-        for line in found.nodes
-    ]
-    rows += [
-        (found.stack, found.team, what, "", "", "", "", _format_cell(amount), found.currency)
-        for found in reports
-        for what, amount in found.others
-    ]
-    return Table(_RECORD, rows)
-
-
-def _format_cell(amount: Amount) -> str:
-    return "unknown" if isinstance(amount, UnknownPrice) else f"{round(amount, 4):f}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,19 +17,16 @@ class Format(StrEnum):
 
     TABLE = "table"
     JSON = "json"
-    CSV = "csv"
     MARKDOWN = "markdown"
     SARIF = "sarif"
     CODEQUALITY = "codequality"
 
 
-_NEEDS = {Format.CSV: "records", Format.SARIF: "findings", Format.CODEQUALITY: "findings"}
-"""The part of a report that a format renders, where not every report has it."""
+_OF_FINDINGS = (Format.SARIF, Format.CODEQUALITY)
 
 
-def make_output_option(*parts: str) -> OptionInfo:
-    """Return ``--output`` of a command whose reports have these parts besides ``data`` and ``blocks``."""
-    offered = [form for form in Format if form not in _NEEDS or _NEEDS[form] in parts]
+def _make_option(*omitted: Format) -> OptionInfo:
+    offered = [form for form in Format if form not in omitted]
 
     def parse(value: str) -> Format:
         if value not in offered:
@@ -43,7 +40,9 @@ def make_output_option(*parts: str) -> OptionInfo:
     return option
 
 
-OutputOption = Annotated[Format, make_output_option()]
+OutputOption = Annotated[Format, _make_option(*_OF_FINDINGS)]
+FindingsOutputOption = Annotated[Format, _make_option()]
+"""``--output`` of a command whose reports have findings."""
 
 
 def print_report(report: Report, output: Format) -> None:

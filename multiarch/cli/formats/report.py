@@ -52,13 +52,12 @@ class Report:
 
     ``kind`` and ``data`` make the JSON document (docs/reference/json-output.md): ``data`` is a dataclass or a mapping
     that :func:`multiarch.serialization.to_json` reads, or a function that makes one. ``blocks`` is what a person reads,
-    ``records`` has one complete row per thing, for spreadsheets, and ``findings`` is for code scanners.
+    and ``findings`` is for code scanners.
     """
 
     kind: str
     data: object
     blocks: Callable[[], Iterable[Block]]
-    records: Callable[[], Table] | None = None
     findings: Callable[[], Iterable[Finding]] | None = None
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from datetime import datetime
 from functools import partial
 
-from multiarch.autoscaling.quiet_hours import are_quiet, check_schedule, is_never_ending
+from multiarch.autoscaling.quiet_hours import are_quiet, check_schedule
 from multiarch.autoscaling.syntax import check_grace_period, check_quiet_duration, parse_seconds
 from multiarch.errors import MultiarchError
 
@@ -14,17 +14,13 @@ from multiarch.errors import MultiarchError
 def parse_quiet_hours(text: str) -> Callable[[datetime], bool]:
     """Read quiet hours; return what says whether a time in UTC is within them.
 
-    Raises MultiarchError for a schedule or a duration that is wrong, and for hours without end.
+    Raises MultiarchError for a schedule or a duration that is wrong.
     """
     schedule, _, duration = text.strip().rpartition(" ")
     fault = check_schedule(schedule) or check_quiet_duration(duration)
     if fault:
         raise MultiarchError(
             f"--quiet-hours {text!r}: {fault}.", hint="Write cron in UTC and a duration: '0 7 * * mon-fri 12h'."
-        )
-    if is_never_ending(schedule, duration):
-        raise MultiarchError(
-            f"--quiet-hours {text!r}: {schedule!r} starts again before {duration} is over: nothing would ever be moved."
         )
     return partial(are_quiet, schedule, duration)
 

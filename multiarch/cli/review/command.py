@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from multiarch.cli.formats import Format, make_output_option, print_report
+from multiarch.cli.formats import FindingsOutputOption, Format, print_report
 from multiarch.cli.options import with_groups
 from multiarch.cli.options.posting import To, send_post
 from multiarch.cli.options.prices import CostOptions
@@ -81,7 +81,7 @@ def review(
         To | None,
         typer.Option(metavar="gitlab|github", help="Also put the Markdown into a comment on the job's merge request."),
     ] = None,
-    output: Annotated[Format, make_output_option("findings")] = Format.TABLE,
+    output: FindingsOutputOption = Format.TABLE,
 ) -> None:
     """Review previews, as :data:`HELP` says."""
     wanted = parse_fail_on(fail_on or [])

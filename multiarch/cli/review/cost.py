@@ -23,15 +23,14 @@ def format_cost(cost: CostDifference) -> str:
 
 
 def build_cost_table(cost: CostDifference) -> Table:
-    """Return a row per team and kind. Amounts are per month."""
-    columns = ("team", "what", "nodes", "vCPU", "GiB", "before", "after", "difference", "at maximum size")
+    """Return a row for each node group, control planes, and each item of networks. Amounts are per month."""
+    columns = ("what", "from", "to", "vCPU", "GiB", "before", "after", "difference", "at maximum size")
     title = f"Cost per month ({cost.currency})" if cost.currency else "Cost per month"
     return Table(columns, [_cells(row) for row in cost.rows], title=title)
 
 
 def list_cost_notes(cost: CostDifference) -> Iterator[str]:
-    """Yield what the amounts are computed from, what is unknown, and how old the prices are."""
-    yield from cost.basis
+    """Yield what is unknown, and how old the prices are."""
     for reason in cost.unknown:
         yield f"Unknown: {reason}"
     if isinstance(cost.prices, RegionPrices):
@@ -42,9 +41,9 @@ def list_cost_notes(cost: CostDifference) -> Iterator[str]:
 
 def _cells(row: CostRow) -> list[str]:
     return [
-        row.team,
         row.what,
-        "" if row.nodes_before == row.nodes_after == 0 else f"{row.nodes_before} → {row.nodes_after}",
+        row.size_before,
+        row.size_after,
         _count(row.vcpus),
         _count(row.gib),
         format_amount(row.before),

@@ -8,10 +8,7 @@ was omitted. Everything that others wrote is shown as code or as plain words
 from __future__ import annotations
 
 import re
-from bisect import bisect_right
-from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
 
 from multiarch.cli.review.cost import build_cost_table, format_cost, list_cost_notes
 from multiarch.cli.review.words import (
@@ -22,11 +19,11 @@ from multiarch.cli.review.words import (
     format_omitted,
     group_findings,
 )
-from multiarch.markdown import escape_comment
+from multiarch.markdown import cut_markdown, escape_comment
 from multiarch.plurals import format_count
 from multiarch.review.cost import CostDifference
 from multiarch.review.digest import DigestEntry, ReviewDigest, StackReview, Topic
-from multiarch.rules import Finding, Risk
+from multiarch.rules import Risk
 from multiarch.stack.engine_config import NAMESPACE
 
 MARKER = "<!-- multiarch review: {project} -->"
@@ -36,81 +33,23 @@ SMALLEST = 2_000
 _NOTHING = "nothing found"
 ALWAYS = frozenset({Topic.BREAKS, Topic.ROLLS, Topic.WIDENS, Topic.COSTS})
 """Topics that have a row also where nothing was found: a reviewer sees that it was looked for."""
-_MOST_NAMES = 20
+_MOST_NAMES, _MOST_SHOWN = 20, 3
 _MOST_OPEN = 3
 """Stacks whose section is open; those of the others open by a click, because a table above names them all."""
 _LONGEST_NAME = 120
 _NOT_OF_A_NAME = re.compile(r"[^A-Za-z0-9_.-]|-(?=-)")
 
 
-@dataclass(frozen=True, slots=True)
-class _Form:
-    """How much is shown. ``findings`` are those shown, by ``id()``; None: all of them, and the other changes.
-
-    ``names`` is how many subjects a row of the summary has, ``rows`` how many stacks the overview has.
-    """
-
-    findings: frozenset[int] | None = None
-    details: bool = True
-    names: int = 3
-    rows: int | None = None
-
-    def shows(self, finding: Finding) -> bool:
-        """Return whether a finding is shown."""
-        return self.findings is None or id(finding) in self.findings
-
-
-_SHORTER = (
-    _Form(),
-    _Form(details=False),
-    _Form(details=False, names=0, rows=10),
-    _Form(details=False, names=0, rows=3),
-    _Form(details=False, names=0, rows=0),
-)
-"""What is omitted, besides findings, until one of every rule has room."""
-
-
 def render_markdown(digest: ReviewDigest, limit: int | None = None, attached: str = "") -> tuple[str, bool]:
-    """Return the Markdown, and whether it is complete. ``attached`` names the file that has all of it."""
-    whole = _text(digest, _Form(), "")
+    """Return the Markdown, and whether it is complete. ``attached`` names the file that has all of it.
+
+    What is longer than ``limit`` bytes has the summary, and a few findings of each rule without their details.
+    """
+    whole = _text(digest)
     if limit is None or len(whole.encode()) <= limit:
         return whole, True
-    where = (
-        f"; {escape_comment(attached)} has all of it"
-        if attached
-        else "; `multiarch review` without `--limit` shows all"
-    )
-    note = f"_Shortened to {limit} bytes{where}._"
-    order = _list_in_turn(digest)
-    rules, best = len({finding.rule.name for finding in order}), (-1, "")
-    for form in _SHORTER:
-
-        def fill(count: int, form: _Form = form) -> str:
-            return _text(digest, replace(form, findings=frozenset(map(id, order[:count]))), note)
-
-        # A finding has 20 bytes at least.
-        count = (
-            bisect_right(range(min(len(order), limit // 20) + 1), limit, key=lambda count: len(fill(count).encode()))
-            - 1
-        )
-        if count > best[0]:
-            best = count, fill(count)
-        if count >= rules:
-            break
-    if best[1]:
-        return best[1], False
-    lines = [MARKER.format(project=_project(digest)), "", f"## {_title(digest)}", "", note, ""]
-    return "\n".join(lines), False
-
-
-def _list_in_turn(digest: ReviewDigest) -> list[Finding]:
-    """Return all findings: the worst one of every rule first, then the second ones, and so on."""
-    turns = Counter[str]()
-    rows: list[tuple[int, int, int, Finding]] = []
-    for finding in (entry.finding for stack in digest.stacks for entry in stack.entries):
-        rows.append((turns[finding.rule.name], -finding.level, len(rows), finding))
-        turns[finding.rule.name] += 1
-    return [row[3] for row in sorted(rows, key=lambda row: row[:3])]
+    where = f"{escape_comment(attached)} has" if attached else "`multiarch review` without `--limit` shows"
+    return cut_markdown(_text(digest, f"_Shortened to {limit} bytes; {where} all of it._"), limit), False
 
 
 def _project(digest: ReviewDigest) -> str:
@@ -132,7 +71,8 @@ def _level(risk: Risk) -> str:
     return "no risk found" if risk is Risk.NONE else f"{risk.name.lower()} risk"
 
 
-def _text(digest: ReviewDigest, form: _Form, note: str) -> str:
+def _text(digest: ReviewDigest, note: str = "") -> str:
+    """Return all of it; with a ``note`` the short form, which begins with that."""
     lines = [MARKER.format(project=_project(digest)), "", f"## {_title(digest)}", ""]
     if note:
         lines += [note, ""]
@@ -140,28 +80,19 @@ def _text(digest: ReviewDigest, form: _Form, note: str) -> str:
         return "\n".join(lines).rstrip("\n") + "\n"
     changed = [stack for stack in digest.stacks if _changes(stack)]
     same = [stack.name for stack in digest.stacks if not _changes(stack)]
+    short = bool(note)
     if len(digest.stacks) == 1:
-        lines += _stack(digest.stacks[0], form)
+        lines += _stack(digest.stacks[0], short=short)
     else:
-        shown = [each for each in changed if form.findings is None or any(form.shows(e.finding) for e in each.entries)]
-        lines += _overview(changed[: form.rows])
-        for number, stack in enumerate(shown):
+        lines += _overview(changed)
+        for number, stack in enumerate(changed):
             if number < _MOST_OPEN:
-                lines += [
-                    "",
-                    f"### {escape_comment(_short(stack.name))}: {_level(stack.risk)}",
-                    "",
-                    *_stack(stack, form),
-                ]
+                title = f"### {escape_comment(_short(stack.name))}: {_level(stack.risk)}"
+                lines += ["", title, "", *_stack(stack, short=short)]
             else:
                 # A summary is HTML: there is no code in it, so it has the letters of usual names only.
                 name = _NOT_OF_A_NAME.sub("", _short(stack.name))
-                lines += _folded(f"{name}: {_level(stack.risk)}", _stack(stack, form))
-        if len(shown) < len(changed):
-            lines += [
-                "",
-                f"{format_count(len(changed) - len(shown), 'more stack')} with changes, not shown here.",
-            ]
+                lines += _folded(f"{name}: {_level(stack.risk)}", _stack(stack, short=short))
         if same:
             names = ", ".join(escape_comment(_short(name)) for name in same[:_MOST_NAMES])
             more = f" and {len(same) - _MOST_NAMES} more" if len(same) > _MOST_NAMES else ""
@@ -184,19 +115,16 @@ def _overview(stacks: Sequence[StackReview]) -> Iterator[str]:
         yield _row([escape_comment(_short(stack.name), in_table=True), _bold(stack.risk), *cells])
 
 
-def _stack(stack: StackReview, form: _Form) -> Iterator[str]:
-    yield from _summary(stack, form.names)
-    shown = [entry for entry in stack.entries if form.shows(entry.finding)]
+def _stack(stack: StackReview, *, short: bool) -> Iterator[str]:
+    yield from _summary(stack)
     lines: dict[bool, list[str]] = {True: [], False: []}
     for group in group_findings(stack.entries):
-        lines[group.level > Risk.LOW] += _group(group, [each for each in group.findings if form.shows(each)], form)
+        lines[group.level > Risk.LOW] += _group(group, short=short)
     yield from lines[True]
     if lines[False]:
         quiet = sum(entry.finding.level <= Risk.LOW for entry in stack.entries)
         yield from _folded(f"{format_count(quiet, 'finding')} of low risk", lines[False])
-    if len(shown) < len(stack.entries):
-        yield from ("", f"{format_count(len(stack.entries) - len(shown), 'more finding')}, not shown here.")
-    if form.findings is not None:
+    if short:
         return
     if stack.cost.rows:
         yield from _cost(stack.cost)
@@ -220,7 +148,7 @@ def _stack(stack: StackReview, form: _Form) -> Iterator[str]:
         yield from _folded(title, (f"- {escape_comment(str(each))}" for each in acknowledged))
 
 
-def _summary(stack: StackReview, names: int) -> Iterator[str]:
+def _summary(stack: StackReview) -> Iterator[str]:
     """Yield one row for each question; those that every reviewer has also where nothing was found."""
     yield _row(["", escape_comment(format_changes(stack), in_table=True)])
     yield _row(["---"] * 2)
@@ -230,7 +158,7 @@ def _summary(stack: StackReview, names: int) -> Iterator[str]:
             [escape_comment(format_cost(stack.cost), in_table=True)] if topic is Topic.COSTS and stack.cost.rows else []
         )
         if found or costs:
-            yield _row([f"**{topic}**", "<br>".join((*costs, *_by_rule(found, names)))])
+            yield _row([f"**{topic}**", "<br>".join((*costs, *_by_rule(found)))])
         elif topic in ALWAYS:
             yield _row([f"**{topic}**", _nothing(stack)])
     nothing = _nothing(stack) if stack.change.preview.source else NOT_KNOWN
@@ -258,40 +186,35 @@ def _cost(cost: CostDifference) -> Iterator[str]:
     yield from _folded("How costs are computed", (f"- {escape_comment(line)}" for line in list_cost_notes(cost)))
 
 
-def _by_rule(entries: Sequence[DigestEntry], most: int) -> Iterator[str]:
+def _by_rule(entries: Sequence[DigestEntry]) -> Iterator[str]:
     """Yield a line for each rule: its risk, its name, and what it is about."""
     for rule in dict.fromkeys(entry.finding.rule for entry in entries):
         found = [entry.finding for entry in entries if entry.finding.rule == rule]
         subjects = list(dict.fromkeys(finding.subject for finding in found))
-        names = ", ".join(escape_comment(_short(subject), in_table=True) for subject in subjects[:most])
-        more = f"{' and ' if names else ''}{len(subjects) - most} more" if len(subjects) > most else ""
-        said = f"{names}{more}" if most else format_count(len(found), "finding")
-        yield f"{_bold(max(finding.level for finding in found))} `{rule.name}`: {said}"
+        names = ", ".join(escape_comment(_short(subject), in_table=True) for subject in subjects[:_MOST_SHOWN])
+        more = f" and {len(subjects) - _MOST_SHOWN} more" if len(subjects) > _MOST_SHOWN else ""
+        yield f"{_bold(max(finding.level for finding in found))} `{rule.name}`: {names}{more}"
 
 
-def _group(group: FindingGroup, shown: Sequence[Finding], form: _Form) -> Iterator[str]:
-    """Yield one finding with its reasons, or several of one rule as a list, with what all of them say at its end.
-
-    The number is that of all of them.
-    """
-    if not shown:
-        return
+def _group(group: FindingGroup, *, short: bool) -> Iterator[str]:
+    """Yield one finding with its reasons, or several of one rule as a list, with what all of them say at its end."""
     check = f"- _Check:_ {escape_comment(group.rule.fix)}"
     if len(group.findings) == 1:
         (finding,) = group.findings
         yield from ("", f"**{group.level.name}: {escape_comment(finding.subject)}** (`{group.rule.name}`)<br>")
         yield escape_comment(finding.text)
-        if form.details:
+        if not short:
             yield from ("", *(f"- {escape_comment(line)}" for line in finding.details), check)
         return
     yield from ("", f"**{group.level.name}: {len(group.findings)} findings** (`{group.rule.name}`)", "")
+    shown = group.findings[:_MOST_SHOWN] if short else group.findings
     for finding in shown:
         yield f"- **{escape_comment(finding.subject)}**: {escape_comment(finding.text)}"
-        if form.details:
+        if not short:
             yield from (f"  - {escape_comment(line)}" for line in group.own(finding))
     if len(shown) < len(group.findings):
         yield f"- and {len(group.findings) - len(shown)} more"
-    if form.details:
+    if not short:
         yield from (f"- {escape_comment(line)}" for line in group.common)
         yield check
 

@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from multiarch.aws_cli import require_aws_cli
-from multiarch.cli.formats import Format, OutputOption, make_output_option, print_report
+from multiarch.cli.formats import FindingsOutputOption, Format, OutputOption, print_report
 from multiarch.cli.formats.report import Report, Table
 from multiarch.cli.options.project import get_chosen_project
 from multiarch.cli.options.stacks import StacksArgument
@@ -64,7 +64,7 @@ def check(
         bool, typer.Option("--policy", help="Also check the resources that Pulumi will declare against the policies.")
     ] = False,
     strict: Annotated[bool, typer.Option("--strict", help="Exit with 1 if there are warnings.")] = False,
-    output: Annotated[Format, make_output_option("records", "findings")] = Format.TABLE,
+    output: FindingsOutputOption = Format.TABLE,
 ) -> None:
     """Validate stacks, as :data:`HELP` says."""
     checked = check_stacks(names or (), get_chosen_project())
@@ -94,18 +94,9 @@ def check(
             f"{', policies included' if policy else ''}."
         )
     else:
-        table = partial(_problems, checked)
-        result = _Result(errors, warnings, acknowledged, checked)
-        print_report(
-            Report(
-                "stack-check",
-                data=result,
-                blocks=lambda: [table()],
-                records=table,
-                findings=partial(_findings, checked),
-            ),
-            output,
-        )
+        data = _Result(errors, warnings, acknowledged, checked)
+        findings = partial(_findings, checked)
+        print_report(Report("stack-check", data, lambda: [_problems(checked)], findings), output)
     if not all(each.ok for each in checked):
         raise typer.Exit(2)
     if strict and warnings:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import sys
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -34,8 +33,7 @@ from multiarch.today import get_today
 _DEFAULT_REGION = "eu-west-1"
 HELP = """Write a stack file for a new or an existing cluster.
 
-The file is config/stacks/Pulumi.TEAM-ENV.yaml; it is valid and commented. On a terminal, it prompts for what is not
-given of zones, network, operating system, autoscaler, spot, webhook and tags; --yes takes the defaults.
+The file is config/stacks/Pulumi.TEAM-ENV.yaml; it is valid and commented.
 
 --from-cluster NAME reads an EKS cluster, whatever tool made it, and writes a stack that adds arm64 nodes to it: an
 arm64 group for each amd64 group, with its size, disk, labels and taints; the taint and the autoscaler that are in use;
@@ -99,7 +97,6 @@ def new(
         typer.Option(metavar="CIDR", help="Allow this CIDR block to reach the Kubernetes API; may be repeated."),
     ] = None,
     cluster: NewClusterOptions,
-    yes: Annotated[bool, typer.Option("--yes", help="Prompt for nothing: what is not given has its default.")] = False,
     force: Annotated[bool, typer.Option("--force", help="Replace an existing file.")] = False,
     access: AccessOptions,
 ) -> None:
@@ -129,8 +126,9 @@ def new(
     notes: Iterable[str] = ()
     if from_cluster is None:
         where, cidrs = region or _DEFAULT_REGION, public_cidr or []
-        choice = cluster.choose(env, prompts=sys.stdin.isatty() and sys.stdout.isatty() and not yes)
-        text = write_stack(team, env, choice, region=where, owner=owner, cost_center=cost_center, cidrs=cidrs)
+        text = write_stack(
+            team, env, cluster.choose(env), region=where, owner=owner, cost_center=cost_center, cidrs=cidrs
+        )
     else:
         proposal = plan_addition(read_cluster_nodes(from_cluster, region, access.access), get_today())
         text = write_stack_file(proposal, team, env, owner=owner, cost_center=cost_center)

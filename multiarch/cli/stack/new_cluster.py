@@ -1,10 +1,8 @@
-"""What a new cluster's stack file says: the options of ``stack new``, and prompts for those that were not given."""
+"""What a new cluster's stack file says: the options of ``stack new``."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import Annotated
 
 import typer
@@ -39,7 +37,7 @@ class NewClusterOptions:
         str | None, typer.Option(metavar="|".join(_FAMILIES), help="The nodes' operating system.")
     ] = None
     autoscaler: Annotated[
-        str | None, typer.Option(metavar="|".join(Autoscaler), help="Who adds nodes. Default: none.")
+        Autoscaler | None, typer.Option(metavar="|".join(Autoscaler), help="Who adds nodes. Default: none.")
     ] = None
     spot: Annotated[
         bool | None, typer.Option("--spot/--no-spot", help="Spot capacity for arm64 nodes, or for the autoscaler's.")
@@ -56,64 +54,32 @@ class NewClusterOptions:
         """The first option that was given, empty if none was."""
         return next((f"--{name.replace('_', '-')}" for name in self.__slots__ if getattr(self, name) is not None), "")
 
-    def choose(self, env: str, *, prompts: bool) -> ClusterChoice:
-        """Return what was given, prompted for (``prompts``), or is the default. Raises MultiarchError."""
-
-        def ask(question: str, default: str = "", check: Callable[[str], str] = str.strip) -> str:
-            return _ask(question, default, check) if prompts else default
-
-        network = self.network or ask("CIDR block of a new VPC, or ID of an existing one", "10.0.0.0/16")
+    def choose(self, env: str) -> ClusterChoice:
+        """Return what was given, or is the default. Raises MultiarchError for options that do not go together."""
+        network = self.network or "10.0.0.0/16"
         vpc = network if network.startswith(_VPC) else ""
         if self.subnet and not vpc:
             raise MultiarchError("--subnet needs --network with the ID of a VPC.")
         if self.zones and vpc:
             raise MultiarchError("--zones is for a new VPC; --subnet names those of an existing one.")
-        zones = "" if vpc else self.zones or ask("Zones: a number, or names", "3" if env in PRODUCTION else "2")
-        subnets = self.subnet or _split(ask("Private subnets of the VPC") if vpc else "")
-        if vpc and not subnets:
+        if vpc and not self.subnet:
             raise MultiarchError(f"{vpc} needs private subnets.", hint="Give --subnet ID for each zone.")
-        family = partial(_check, "--ami-family", _FAMILIES)
-        autoscaler = partial(_check, "--autoscaler", [*Autoscaler])
-        chosen = autoscaler(self.autoscaler or ask(f"Autoscaler ({', '.join(Autoscaler)})", "none", autoscaler))
-        on_spot = self.spot
-        if on_spot is None:
-            on_spot = prompts and typer.confirm("Spot capacity?", default=False, err=True)
-        chooses = chosen == Autoscaler.AUTO_MODE
-        of_nodes = self.ami_family or ("" if chooses else ask(f"AMI family ({', '.join(_FAMILIES)})", "", family))
-        if chooses and self.ami_family:
+        zones = "" if vpc else self.zones or ("3" if env in PRODUCTION else "2")
+        if self.ami_family and self.ami_family not in _FAMILIES:
+            raise MultiarchError(f"--ami-family {self.ami_family}: Use {', '.join(_FAMILIES)}.")
+        if self.ami_family and self.autoscaler is Autoscaler.AUTO_MODE:
             raise MultiarchError("--ami-family is not for EKS Auto Mode, which chooses the operating system.")
         return ClusterChoice(
-            zones=_split(zones),
+            zones=[each.strip() for each in zones.split(",") if each.strip()],
             cidr=network,
             vpc=vpc,
-            subnets=subnets,
-            ami_family=family(of_nodes),
-            spot=on_spot,
-            autoscaler=chosen,
-            webhook=self.webhook or ask("Image of the admission webhook (empty: none)"),
-            tags=dict(map(_pair, self.tag or _split(ask("Tags, KEY=VALUE with commas (empty: none)")))),
+            subnets=self.subnet or (),
+            ami_family=self.ami_family or "",
+            spot=bool(self.spot),
+            autoscaler=str(self.autoscaler or Autoscaler.NONE),
+            webhook=self.webhook or "",
+            tags=dict(map(_pair, self.tag or ())),
         )
-
-
-def _ask(question: str, default: str, check: Callable[[str], str]) -> str:
-    def read(text: str) -> str:
-        try:
-            return check(text)
-        except MultiarchError as error:
-            raise typer.BadParameter(str(error)) from error
-
-    answer: str = typer.prompt(question, default=default, show_default=bool(default), value_proc=read, err=True)
-    return answer
-
-
-def _check(option: str, allowed: Sequence[str], value: str) -> str:
-    if value and value not in allowed:
-        raise MultiarchError(f"{option} {value}: Use {', '.join(allowed)}.")
-    return value
-
-
-def _split(text: str) -> list[str]:
-    return [each.strip() for each in text.split(",") if each.strip()]
 
 
 def _pair(text: str) -> tuple[str, str]:

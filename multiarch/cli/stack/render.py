@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Annotated
@@ -11,6 +12,7 @@ import typer
 
 from multiarch.cli.formats import Format, OutputOption, print_report
 from multiarch.cli.formats.report import Report, Table
+from multiarch.cli.lines import count_columns, wrap_lines
 from multiarch.cli.options.project import get_chosen_project
 from multiarch.cli.options.stacks import StacksArgument
 from multiarch.cli.terminal import print_message, show_problems
@@ -82,28 +84,39 @@ def render(
 
 
 def _show(result: Rendered) -> None:
-    for line in draw_tree(result.resources):
-        typer.echo(escape_terminal(line))
+    room = count_columns(sys.stdout, sys.maxsize)
+    for before, below, text in draw_tree(result.resources):
+        for line in wrap_lines(escape_terminal(text), room, first=before, others=below):
+            typer.echo(line)
     print_message(
         f"{format_count(len(result.resources), 'resource')}, {format_count(len(result.files), 'file')} in "
         f"{result.directory}"
     )
 
 
-def draw_tree(nodes: Sequence[ResourceNode]) -> Iterator[str]:
-    """Yield lines that show each resource below its parent, sorted by type and name."""
+def draw_tree(nodes: Sequence[ResourceNode]) -> Iterator[tuple[str, str, str]]:
+    """Yield each resource below its parent, sorted by type and name.
+
+    Three strings each: what its first line begins with, what further lines begin with, and its text.
+    """
     children: dict[str, list[ResourceNode]] = {}
     known = {node.urn for node in nodes}
     for node in sorted(nodes, key=lambda node: (node.type, node.name)):
         children.setdefault(node.parent if node.parent in known else "", []).append(node)
 
-    def below(parent: str, indent: str) -> Iterator[str]:
+    def below(parent: str, indent: str) -> Iterator[tuple[str, str, str]]:
         siblings = children.get(parent, [])
         for node in siblings:
             last = node is siblings[-1]
-            yield f"{indent}{'└─ ' if last else '├─ '}{node.type} {node.name}"
-            yield from below(node.urn, f"{indent}{'   ' if last else '│  '}")
+            inner = f"{indent}{'   ' if last else '│  '}"
+            others = f"{inner}{'│  ' if node.urn in children else '   '}"
+            yield f"{indent}{'└─ ' if last else '├─ '}", others, _name(node)
+            yield from below(node.urn, inner)
 
     for top in children.get("", []):
-        yield f"{top.type} {top.name}"
+        yield "", "", _name(top)
         yield from below(top.urn, "")
+
+
+def _name(node: ResourceNode) -> str:
+    return f"{node.type} {node.name}"

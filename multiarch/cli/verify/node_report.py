@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from functools import partial
 
 from multiarch.cli.formats.report import Block, Details, Items, Report, Table
-from multiarch.rules import Finding, Location, Severity
+from multiarch.rules import Finding, Severity
 from multiarch.verify.nodes.model import NodeVerdict, NodeVerification
 
 _SHOWN = 5
-"""Nodes named in a line; the others are counted. JSON and CSV name all of them."""
+"""Nodes named in a line; the others are counted. JSON names all of them."""
 
 
 def build_node_report(result: NodeVerification, stack: str | None) -> Report:
@@ -34,28 +33,7 @@ def build_node_report(result: NodeVerification, stack: str | None) -> Report:
             "notes": result.notes,
         },
         blocks=partial(_blocks, result),
-        records=partial(_records, result),
-        findings=partial(_findings, result),
     )
-
-
-def _records(result: NodeVerification) -> Table:
-    """Return a row per node; findings are separated by semicolons."""
-    sources = ("plan", "EC2", "AMI", "node", "CPU")
-    rows = [
-        (
-            row.name,
-            row.instance.id if row.instance else row.node.instance if row.node else "",
-            row.group,
-            *(row.architectures.get(source, "") for source in sources),
-            str(row.verdict),
-            "; ".join(f"{each.rule.name}: {each.text}" for each in row.findings),
-            "; ".join((*result.notes, *row.not_checked)),
-        )
-        for row in result.rows
-    ]
-    columns = ("node", "instance", "group", *(f"{source} architecture" for source in sources))
-    return Table((*columns, "verdict", "findings", "not checked"), rows)
 
 
 def _blocks(result: NodeVerification) -> Iterator[Block]:
@@ -113,16 +91,3 @@ def _statements(result: NodeVerification) -> Iterator[tuple[str, list[str]]]:
 def _some(names: Sequence[str]) -> str:
     more = len(names) - _SHOWN
     return ", ".join(names[:_SHOWN]) + (f" and {more} more" if more > 0 else "")
-
-
-def _findings(result: NodeVerification) -> Iterator[Finding]:
-    of_nodes = ((row.name, f"{result.cluster}/{row.name}", each) for row in result.rows for each in row.findings)
-    for name, place, each in (*of_nodes, *((result.cluster, result.cluster, each) for each in result.findings)):
-        yield replace(
-            each,
-            subject=name,
-            text=f"{each.text} {each.hint}",
-            details=(),
-            locations=[Location(container=name, qualified_name=place)],
-            fingerprint=("nodeAndRule/v1", f"{name} {each.rule.name}"),
-        )

@@ -2,31 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from functools import partial
+from collections.abc import Iterator
 from itertools import groupby
 
 from multiarch.cli.formats.report import Report, Table
 from multiarch.manifests.owners import WorkloadKey
-from multiarch.rules import Finding, Location
-from multiarch.rules.rule import error, warning
 from multiarch.serialization import to_json
 from multiarch.verify.pods.model import Judged, PodVerification, Proof
 
 _COLUMNS = ("workload", "namespace", "container", "pods", "verdict", "image", "reason")
-_RECORD_COLUMNS = (
-    *("namespace", "workload", "pod", "container", "role", "state", "node", "architecture", "image", "image id"),
-    *("kind", "manifest", "process", "machine", "emulator", "verdict", "reason", "settled by"),
-)
 _WORST_FIRST = tuple(Proof)
-_RULES = {
-    Proof.WRONG: error(
-        "pod-wrong-architecture", "a container that is not of its node's architecture", "Build the image for it."
-    ),
-    Proof.CANNOT_TELL: warning(
-        "pod-architecture-unknown", "a container whose architecture can't be told", "See the reason in the message."
-    ),
-}
 
 
 def build_pod_report(verification: PodVerification) -> Report:
@@ -44,8 +29,6 @@ def build_pod_report(verification: PodVerification) -> Report:
             ],
         },
         blocks=lambda: [Table(_COLUMNS, list(_rows(workloads)))] if workloads else ["No containers found."],
-        records=lambda: Table(_RECORD_COLUMNS, [_record(each) for _, rows in workloads for each in rows]),
-        findings=partial(_findings, workloads),
     )
 
 
@@ -76,38 +59,3 @@ def _rows(workloads: _Workloads) -> Iterator[list[str]]:
             counts[cells] = counts.get(cells, 0) + 1
         for (name, node, proof, image, reason), count in counts.items():
             yield [str(key), key.namespace, name, f"{count} on {node}", proof, image, reason]
-
-
-def _record(judged: Judged) -> list[str]:
-    container, node = judged.container, judged.host
-    return [
-        *(container.namespace, str(container.workload), container.pod, container.name, str(container.role)),
-        *(container.state, container.node, "" if node is None else node.architecture),
-        *(
-            container.image,
-            container.image_id,
-            str(judged.digest_kind),
-            judged.manifest,
-            judged.process,
-            judged.machine,
-        ),
-        *(judged.emulator, str(judged.verdict), judged.reason, judged.settled_by),
-    ]
-
-
-def _findings(workloads: _Workloads) -> Iterable[Finding]:
-    """Return a finding per workload, container and image that is wrong or unknown, however many pods have it."""
-    found: dict[tuple[WorkloadKey, str, str, Proof], Finding] = {}
-    for key, rows in workloads:
-        for each in rows:
-            if (rule := _RULES.get(each.verdict)) is None:
-                continue
-            container = each.container
-            name = f"{key.namespace}/{key.kind}/{key.name}/{container.name}"
-            place = Location(container=container.name, qualified_name=name)
-            identity = ("workloadContainerAndImage/v1", f"{name} {container.image}")
-            said = Finding(
-                rule, f"{name}, image {container.image}", each.reason, locations=[place], fingerprint=identity
-            )
-            found.setdefault((key, container.name, container.image, each.verdict), said)
-    return found.values()

@@ -6,6 +6,7 @@ These functions raise UndecidedError for a value that is known only after the up
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from typing import NamedTuple
 
 from multiarch.errors import UnknownFactError
 from multiarch.facts.ami_families import get_ami_type
@@ -15,8 +16,13 @@ from multiarch.facts.labels import CPU_MANUFACTURERS
 from multiarch.facts.taints import Effect, Taint
 from multiarch.manifests.selectors import Operator
 from multiarch.manifests.values import ManifestError, to_mapping
+from multiarch.nodes.model import CapacityType, Distribution
+from multiarch.observed.resources.paths import MISSING, get_value_at
 from multiarch.observed.resources.properties import (
     Properties,
+    get_integer_at,
+    get_string_at,
+    is_unknown,
     require_items,
     require_text,
     require_value,
@@ -33,7 +39,7 @@ NODE_POOL = "kubernetes:karpenter.sh/v1:NodePool"
 NODE_CLASS = "kubernetes:karpenter.k8s.aws/v1:EC2NodeClass"
 AUTO_MODE_CLASS = "kubernetes:eks.amazonaws.com/v1:NodeClass"
 """The node class of EKS Auto Mode: image, metadata options and encryption of its nodes are AWS's."""
-POOL_REQUIREMENTS = "spec.template.spec.requirements"
+_POOL_REQUIREMENTS = "spec.template.spec.requirements"
 POOL_TAINTS = "spec.template.spec.taints"
 _POOL_LABELS = "spec.template.metadata.labels"
 _CUSTOM_IMAGE = "CUSTOM"
@@ -42,12 +48,45 @@ _MANUFACTURERS = frozenset({"amd", "aws", "intel"})
 _EFFECTS = {each.name: each for each in Effect} | {str(each): each for each in Effect}
 
 
+class PoolRequirement(NamedTuple):
+    """One requirement of a NodePool; a value that is not a list counts as its only element."""
+
+    key: str
+    operator: str
+    values: tuple[str, ...]
+
+    def __str__(self) -> str:
+        """Return ``kubernetes.io/arch In arm64``."""
+        return f"{self.key} {self.operator} {', '.join(self.values)}".rstrip()
+
+
 def list_instance_types(kind: str, properties: Properties) -> tuple[str, ...]:
     """Return the instance types that a node group (``MANAGED_GROUP``) or an Auto Scaling group itself names."""
     if kind == MANAGED_GROUP:
         return tuple(map(str, require_items(properties, "instanceTypes")))
     overrides = require_items(properties, "mixedInstancesPolicy.launchTemplate.overrides")
     return tuple(name for each in overrides if (name := require_text(each, "instanceType")))
+
+
+def get_size_path(kind: str, name: str) -> str:
+    """Return where a node group or an Auto Scaling group has its ``minSize``, ``maxSize`` or ``desiredSize``."""
+    if kind == MANAGED_GROUP:
+        return f"scalingConfig.{name}"
+    return "desiredCapacity" if name == "desiredSize" else name
+
+
+def read_distribution(kind: str, properties: Properties) -> Distribution | None:
+    """Return which nodes of a group are on-demand, the others are spot; None if that is known only after the update."""
+    if kind == MANAGED_GROUP:
+        path, other = "capacityType", CapacityType.ON_DEMAND.eks
+        value = other if get_value_at(properties, path) in (None, MISSING) else get_string_at(properties, path)
+        return {other: Distribution(0, 100, ""), CapacityType.SPOT.eks: Distribution(0, 0, "")}.get(value or "")
+    root = "mixedInstancesPolicy.instancesDistribution"
+    if is_unknown(properties, root):
+        return None
+    share = get_integer_at(properties, f"{root}.onDemandPercentageAboveBaseCapacity")
+    base = get_integer_at(properties, f"{root}.onDemandBaseCapacity")
+    return Distribution(base or 0, 100 if share is None else share, "")
 
 
 def find_architectures(instance_types: Iterable[str], image: str = "") -> frozenset[Architecture]:
@@ -67,6 +106,16 @@ def find_architectures(instance_types: Iterable[str], image: str = "") -> frozen
     return frozenset({architecture}) if architecture else frozenset()
 
 
+def list_pool_requirements(properties: Properties) -> tuple[PoolRequirement, ...]:
+    """Return the requirements of a NodePool, in their order."""
+    return tuple(
+        PoolRequirement(
+            require_text(each, "key"), require_text(each, "operator"), tuple(map(str, require_items(each, "values")))
+        )
+        for each in require_items(properties, _POOL_REQUIREMENTS)
+    )
+
+
 def find_pool_architectures(properties: Properties) -> frozenset[Architecture]:
     """Return the architectures that a NodePool's requirements and labels leave open.
 
@@ -74,13 +123,12 @@ def find_pool_architectures(properties: Properties) -> frozenset[Architecture]:
     Source: https://karpenter.sh/docs/concepts/nodepools/
     """
     expressions = []
-    for each in require_items(properties, POOL_REQUIREMENTS):
-        key, operator = require_text(each, "key"), require_text(each, "operator")
-        values = [str(value) for value in require_items(each, "values")]
+    for key, operator, values in list_pool_requirements(properties):
         if key in CPU_MANUFACTURERS and operator == Operator.NOT_IN:
-            operator, values = Operator.IN, sorted(_MANUFACTURERS.difference(values))
-        if operator in set(Operator):
-            expressions.append({"key": key, "operator": operator, "values": values})
+            allowed = sorted(_MANUFACTURERS.difference(values))
+            expressions.append({"key": key, "operator": Operator.IN, "values": allowed})
+        elif operator in set(Operator):
+            expressions.append({"key": key, "operator": operator, "values": list(values)})
     labels = {str(key): str(value) for key, value in to_mapping(require_value(properties, _POOL_LABELS)).items()}
     term = {"nodeSelectorTerms": [{"matchExpressions": expressions}]}
     affinity = {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": term}}
@@ -88,6 +136,12 @@ def find_pool_architectures(properties: Properties) -> frozenset[Architecture]:
         return list_allowed_architectures({"nodeSelector": labels, **({"affinity": affinity} if expressions else {})})
     except ManifestError:
         return frozenset(Architecture)  # the API server rejects the NodePool
+
+
+def get_pool_owner(properties: Properties) -> str:
+    """Return who adds the nodes of a NodePool: ``Karpenter``, or ``EKS Auto Mode`` for a node class of its own."""
+    kind = get_string_at(properties, "spec.template.spec.nodeClassRef.kind")
+    return "EKS Auto Mode" if kind == "NodeClass" else "Karpenter"
 
 
 def read_taints(rows: Iterable[object]) -> tuple[Taint, ...]:

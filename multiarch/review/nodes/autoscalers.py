@@ -1,17 +1,14 @@
-"""What a change means for who adds nodes, which are added first, and when they are removed."""
+"""What a change means for who adds nodes, and which are added first."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
 from multiarch.autoscaling.model import Autoscaler
-from multiarch.review.merging import merge_findings
 from multiarch.review.model import StackChange
-from multiarch.review.nodes.disruption import find_disruption
 from multiarch.review.nodes.group_states import list_group_changes
 from multiarch.review.nodes.installed import list_autoscalers
 from multiarch.review.nodes.preference import find_preference
-from multiarch.review.planned import replace_planned_urns, with_planned_steps
 from multiarch.rules import REVIEW_RULES, Finding, Risk
 
 SWAP = REVIEW_RULES["swap-autoscaler"]
@@ -31,13 +28,12 @@ _LEFT: Mapping[Autoscaler, str] = {
 
 
 def find_autoscaler_changes(change: StackChange) -> Iterator[Finding]:
-    """Yield findings about the autoscalers, then about the preference, then about when nodes are removed."""
+    """Yield findings about the autoscalers, then about the preference."""
     groups = list_group_changes(change)
     if not any(group.before for group in groups) or not any(group.after for group in groups):
         return
     yield from find_swap(change)
     yield from find_preference(change, groups)
-    yield from replace_planned_urns(merge_findings(find_disruption(with_planned_steps(change))))
 
 
 def find_swap(change: StackChange) -> Iterator[Finding]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from multiarch.observed.resources.nodes import MANAGED_GROUP
+from multiarch.observed.resources.nodes import MANAGED_GROUP, get_size_path
 from multiarch.observed.resources.properties import to_integer
 from multiarch.plurals import format_count
 from multiarch.review.model import Operation, Step
@@ -18,7 +18,6 @@ from multiarch.rules import REVIEW_RULES, Finding, Risk
 ROLL, REMOVE, KEEP = (REVIEW_RULES[name] for name in ("roll-nodes", "remove-nodes", "keep-old-nodes"))
 DRAIN_MINUTES = 5
 """How long EKS drains a node of a deleted group: then the instance ends in any case."""
-_SIZES = {True: "scalingConfig.desiredSize", False: "desiredCapacity"}
 
 
 def find_end(step: Step, subject: str, drain: str, successor: str) -> Iterator[Finding]:
@@ -36,7 +35,7 @@ def find_end(step: Step, subject: str, drain: str, successor: str) -> Iterator[F
     if step.old is not None and step.old.protect:
         details = (*details, "It is protected: Pulumi rejects this until `protect` is removed in an update of its own.")
     if step.operation is Operation.REPLACE:
-        starts = to_integer(get_after(step, _SIZES[step.type == MANAGED_GROUP]))
+        starts = to_integer(get_after(step, get_size_path(step.type, "desiredSize")))
         more = _replacement_details(step, nodes, starts)
         text, risk = f"The group is replaced: {_order(step, nodes, starts)}.", Risk.HIGH if step.deletes_first else None
         yield Finding(ROLL, subject, text, (*more, *details), (step.urn,), risk)
@@ -52,7 +51,7 @@ def find_end(step: Step, subject: str, drain: str, successor: str) -> Iterator[F
 
 def count_nodes(step: Step) -> int | None:
     """Return the desired size that AWS reported last, or None."""
-    return to_integer(get_before(step, _SIZES[step.type == MANAGED_GROUP]))
+    return to_integer(get_before(step, get_size_path(step.type, "desiredSize")))
 
 
 def _order(step: Step, nodes: int | None, starts: int | None) -> str:

@@ -2,7 +2,7 @@
 
 The preview decides whether a group changes: a plan may differ from what was deployed. Its properties say everything
 about managed node groups and NodePools. Labels and taints of self-managed groups are in their user data, so they come
-from the plans, or else from the tags for the cluster autoscaler.
+from the plans.
 """
 
 from __future__ import annotations
@@ -13,26 +13,26 @@ from enum import StrEnum
 from functools import partial
 
 from multiarch.autoscaling.model import NodePoolPlan
-from multiarch.autoscaling.tags import ENABLED_TAG, LABEL_TAG, TAINT_TAG
 from multiarch.facts import labels as keys
 from multiarch.facts.architectures import Architecture
 from multiarch.facts.taints import Taint
+from multiarch.manifests.selectors import Operator
 from multiarch.manifests.values import Labels, to_mapping
-from multiarch.nodes.model import CapacityType, NodeGroupKind, NodeGroupPlan
+from multiarch.nodes.model import CapacityType, NodeGroupPlan
 from multiarch.observed.resources.nodes import (
     AUTO_SCALING_GROUP,
     MANAGED_GROUP,
     NODE_POOL,
-    POOL_REQUIREMENTS,
     POOL_TAINTS,
     find_architectures,
     find_pool_architectures,
     list_instance_types,
+    list_pool_requirements,
+    read_distribution,
     read_taints,
 )
 from multiarch.observed.resources.properties import (
     Properties,
-    get_integer_at,
     get_string_at,
     get_value,
     is_unknown,
@@ -101,9 +101,6 @@ class GroupChange:
 
 
 _Key = tuple[bool, str]
-_ON_DEMAND = CapacityType.ON_DEMAND.eks
-_WHOLE = 100
-_BOTH = (CapacityType.ON_DEMAND, CapacityType.SPOT)
 _UNCHANGED = (Operation.SAME, Operation.DRIFT, Operation.READ)
 
 
@@ -158,11 +155,12 @@ def _of_plan(plan: Plan) -> dict[_Key, GroupState]:
 
 
 def _of_group_plan(group: NodeGroupPlan, zones: tuple[str, ...]) -> GroupState:
-    managed = group.kind is NodeGroupKind.MANAGED
     return GroupState(
-        kind=GroupKind.MANAGED if managed else GroupKind.SELF_MANAGED,
+        kind=GroupKind[group.kind.name],
         architectures=(group.architecture,),
-        capacity_types=_BOTH if group.mixed else (group.capacity_type,),
+        capacity_types=group.distribution.capacity_types
+        if group.capacity_type is CapacityType.SPOT
+        else (group.capacity_type,),
         instance_types=tuple(each.name for each in group.instance_types),
         labels=group.labels,
         taints=tuple(sorted(group.taints)),
@@ -198,55 +196,24 @@ def _after(step: Step) -> GroupState | None:
 
 
 def _of_state(step: Step, state: State, properties: Properties) -> GroupState:
-    if step.type == MANAGED_GROUP:
-        return _of_managed(properties)
-    return _of_pool(state.inputs) if step.type == NODE_POOL else _of_auto_scaling_group(properties)
-
-
-def _of_managed(properties: Properties) -> GroupState:
-    names = read_known(partial(list_instance_types, MANAGED_GROUP), properties) or ()
-    capacity = "" if is_unknown(properties, "capacityType") else get_value(properties, "capacityType") or _ON_DEMAND
+    if step.type == NODE_POOL:
+        return _of_pool(state.inputs)
+    managed = step.type == MANAGED_GROUP
+    names = read_known(partial(list_instance_types, step.type), properties) or ()
+    bought = read_distribution(step.type, properties)
     return GroupState(
-        kind=GroupKind.MANAGED,
+        kind=GroupKind.MANAGED if managed else GroupKind.SELF_MANAGED,
         architectures=_sorted(find_architectures(names, get_string_at(properties, "amiType") or "")),
-        capacity_types=tuple(each for each in CapacityType if each.eks == capacity) or None,
+        capacity_types=bought.capacity_types if bought else None,
         instance_types=names,
-        labels=_labels(properties, "labels"),
-        taints=_taints(properties, "taints"),
-    )
-
-
-def _of_auto_scaling_group(properties: Properties) -> GroupState:
-    names = read_known(partial(list_instance_types, AUTO_SCALING_GROUP), properties) or ()
-    distribution = "mixedInstancesPolicy.instancesDistribution"
-    share = get_integer_at(properties, f"{distribution}.onDemandPercentageAboveBaseCapacity")
-    base = get_integer_at(properties, f"{distribution}.onDemandBaseCapacity")
-    capacity: tuple[CapacityType, ...] | None = None if share is None else _BOTH
-    if share is not None and (share == _WHOLE or not (share or base)):
-        capacity = (CapacityType.ON_DEMAND if share else CapacityType.SPOT,)
-    tags = {
-        key: str(each.get("value", ""))
-        for each in list_entries(properties, "tags")
-        if (key := get_string_at(each, "key"))
-    }
-    tagged = ENABLED_TAG in tags
-    labels = {key.removeprefix(LABEL_TAG): value for key, value in tags.items() if key.startswith(LABEL_TAG)}
-    return GroupState(
-        kind=GroupKind.SELF_MANAGED,
-        architectures=_sorted(find_architectures(names)),
-        capacity_types=capacity,
-        instance_types=names,
-        labels=tuple(sorted(labels.items())) if tagged else None,
-        taints=_tagged_taints(tags) if tagged else None,
+        labels=_labels(properties, "labels") if managed else None,
+        taints=_taints(properties, "taints") if managed else None,
     )
 
 
 def _of_pool(properties: Properties) -> GroupState:
-    wanted = {
-        str(each.get("key")): tuple(map(str, each.get("values") or ()))
-        for each in list_entries(properties, POOL_REQUIREMENTS)
-        if each.get("operator") == "In"
-    }
+    requirements = read_known(list_pool_requirements, properties) or ()
+    wanted = {each.key: each.values for each in requirements if each.operator == Operator.IN}
     capacity = wanted.get(keys.KARPENTER_CAPACITY_TYPE, ())
     return GroupState(
         kind=GroupKind.NODE_POOL,
@@ -270,15 +237,6 @@ def _labels(properties: Properties, path: str) -> Labels | None:
 
 def _taints(properties: Properties, path: str) -> tuple[Taint, ...] | None:
     return None if is_unknown(properties, path) else read_taints(list_entries(properties, path))
-
-
-def _tagged_taints(tags: Mapping[str, str]) -> tuple[Taint, ...]:
-    rows = []
-    for key, text in tags.items():
-        value, _, effect = text.partition(":")
-        if key.startswith(TAINT_TAG):
-            rows.append({"key": key.removeprefix(TAINT_TAG), "value": value, "effect": effect})
-    return read_taints(rows)
 
 
 def _joined(first: GroupChange, second: GroupChange) -> GroupChange:

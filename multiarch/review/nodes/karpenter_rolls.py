@@ -13,9 +13,24 @@ from typing import Any, NamedTuple
 
 from multiarch.autoscaling.karpenter import build_node_pool
 from multiarch.facts.auto_mode import DEFAULT_GRACE_PERIOD
-from multiarch.observed.resources.nodes import AUTO_MODE_CLASS, NODE_CLASS, NODE_POOL
-from multiarch.observed.resources.paths import is_below
-from multiarch.observed.resources.properties import Properties, get_string_at, get_value, list_entries
+from multiarch.manifests.selectors import Operator
+from multiarch.observed.resources.nodes import (
+    AUTO_MODE_CLASS,
+    NODE_CLASS,
+    NODE_POOL,
+    PoolRequirement,
+    get_pool_owner,
+    list_pool_requirements,
+)
+from multiarch.observed.resources.paths import UNKNOWN, is_below
+from multiarch.observed.resources.properties import (
+    Properties,
+    get_string_at,
+    get_value,
+    is_unknown,
+    list_entries,
+    read_known,
+)
 from multiarch.review.model import Operation, StackChange, Step
 from multiarch.review.nodes.cluster_version import get_version_change
 from multiarch.review.nodes.group_ends import REMOVE, ROLL
@@ -29,9 +44,9 @@ _HASHED = (
     *(f"spec.template.spec.{name}" for name in ("terminationGracePeriod", "expireAfter")),
     *("spec.template.metadata.labels", "spec.template.metadata.annotations"),
 )
-_REQUIREMENTS = "spec.template.spec.requirements"
 _NOT_HASHED = ("spec.ipPrefixCount", "spec.amiFamily")
 """Fields of an EC2NodeClass whose change replaces no node; all others are in its hash, or compared with the nodes."""
+_CLASS = "spec.template.spec.nodeClassRef"
 _RESERVATIONS = "spec.capacityReservationSelectorTerms"
 """Its change replaces the nodes in reservations that it no longer names."""
 
@@ -39,55 +54,81 @@ _RESERVATIONS = "spec.capacityReservationSelectorTerms"
 class PoolRoll(NamedTuple):
     """A NodePool whose nodes are replaced. ``whole``: all of them, not only those that no longer fit.
 
-    ``pace`` says how many at a time, and when; ``reasons`` are the fields that differ, with short values.
+    ``pool`` are its properties after the change; ``reasons`` are the fields that differ, with short values; ``urns``
+    name the resource that changes.
     """
 
     name: str
     whole: bool
-    pace: str
-    reasons: Sequence[str]
-
-
-class _ClassRoll(NamedTuple):
-    kind: str
-    name: str
+    pool: Properties
     reasons: Sequence[str]
     urns: tuple[str, ...]
+
+    @property
+    def pace(self) -> str:
+        """Return how many at a time, and when."""
+        return _pace(self.pool)
 
 
 def list_pool_rolls(change: StackChange) -> Iterator[PoolRoll]:
     """Yield the NodePools of the steps whose nodes are replaced, once for each cause: their own, or their class's."""
-    pools = _pools(change)
     for step in list_resources(change.preview.steps, NODE_POOL):
         hashed = _list_reasons(step, *_HASHED)
         if step.operation is Operation.UPDATE and (reasons := hashed or _narrowed(step)):
-            yield PoolRoll(step.name, bool(hashed), _pace(_declared(step)), reasons)
-    for each in _list_class_rolls(change):
-        reasons = [f"{each.kind} {each.name}: {', '.join(each.reasons)}"]
-        for name, pool in _own_pools(each.name, pools).items():
-            yield PoolRoll(name, whole=True, pace=_pace(pool), reasons=reasons)
+            yield PoolRoll(step.name, bool(hashed), step.new.inputs if step.new else {}, reasons, (step.urn,))
+    pools = _pools(change)
+    for kind, name, fields, urns in _list_class_changes(change):
+        own = {pool: each for pool, each in pools.items() if get_string_at(each, f"{_CLASS}.name") == name}
+        for pool, properties in own.items() or [(f"with {kind} {name}", _build_unknown_pool(kind))]:
+            yield PoolRoll(pool, True, properties, [f"{kind} {name}: {', '.join(fields)}"], urns)  # noqa: FBT003
 
 
 def find_karpenter_rolls(change: StackChange) -> Iterator[Finding]:
-    """Yield findings about NodePools in the order of the preview's steps, then about their node classes."""
+    """Yield NodePools that are deleted or replaced, then those whose nodes are."""
     for step in list_resources(change.preview.steps, NODE_POOL):
-        yield from _pool(step)
-    pools = _pools(change)
-    yield from (_class_finding(each, pools) for each in _list_class_rolls(change))
+        if step.operation in (Operation.DELETE, Operation.REPLACE) and step.old:
+            deleted, pool = step.operation is Operation.DELETE, step.old.inputs
+            text = f"{get_pool_owner(pool)} drains all nodes at the same time, without regard to budgets."
+            yield Finding(
+                REMOVE if deleted else ROLL,
+                f"NodePool {step.name}",
+                f"{'Deleted' if deleted else 'Replaced'}: {text}",
+                (_UNKNOWN, _grace(pool)),
+                (step.urn,),
+            )
+    for each in list_pool_rolls(change):
+        which = "all nodes" if each.whole else "the nodes that no longer fit the requirements"
+        yield Finding(
+            ROLL,
+            f"NodePool {each.name}",
+            f"{get_pool_owner(each.pool)} replaces {which}, {each.pace}.",
+            (
+                f"Reason: {'; '.join(each.reasons)}.",
+                _UNKNOWN,
+                f"{_grace(each.pool)} A replacement is ready before a node is drained.",
+            ),
+            each.urns,
+        )
 
 
-def _list_class_rolls(change: StackChange) -> Iterator[_ClassRoll]:
+def _build_unknown_pool(kind: str) -> Properties:
+    """Return the NodePool of a node class where no step and no plan shows it."""
+    spec = {"nodeClassRef": {"kind": kind}, "terminationGracePeriod": UNKNOWN}
+    return {"spec": {"disruption": {"budgets": UNKNOWN}, "template": {"spec": spec}}}
+
+
+def _list_class_changes(change: StackChange) -> Iterator[tuple[str, str, Sequence[str], tuple[str, ...]]]:
+    """Yield the kind, the name, the reasons and the URNs of node classes whose change replaces nodes."""
     for step in list_resources(change.preview.steps, NODE_CLASS, AUTO_MODE_CLASS):
         if step.operation in (Operation.UPDATE, Operation.REPLACE) and (
             reasons := _list_reasons(step, "spec", without=(*_NOT_HASHED, *([] if _loses(step) else [_RESERVATIONS])))
         ):
-            kind = "NodeClass" if step.type == AUTO_MODE_CLASS else "EC2NodeClass"
-            yield _ClassRoll(kind, step.name, reasons, (step.urn,))
+            yield "NodeClass" if step.type == AUTO_MODE_CLASS else "EC2NodeClass", step.name, reasons, (step.urn,)
     upgrade = get_version_change(change)
     if upgrade is not None:  # an image alias then stands for another image, so that all nodes drift
         for name, alias in _aliases(change):
             reason = f"Kubernetes {upgrade.before} → {upgrade.after}: {alias} stands for another image then"
-            yield _ClassRoll("EC2NodeClass", name, [reason], upgrade.urns)
+            yield "EC2NodeClass", name, [reason], upgrade.urns
 
 
 def _loses(step: Step) -> bool:
@@ -109,49 +150,12 @@ def _aliases(change: StackChange) -> Iterator[tuple[str, str]]:
         yield from ((each.node_class.name, each.node_class.ami_alias) for each in karpenter[1:] if each)
 
 
-def _pool(step: Step) -> Iterator[Finding]:
-    subject, pace, who = f"NodePool {step.name}", _pace(_declared(step)), _owner(_declared(step))
-    if step.operation in (Operation.DELETE, Operation.REPLACE):
-        deleted = step.operation is Operation.DELETE
-        yield Finding(
-            REMOVE if deleted else ROLL,
-            subject,
-            f"{'Deleted' if deleted else 'Replaced'}: {who} drains all nodes at the same time, without regard to "
-            "budgets.",
-            (_UNKNOWN, _grace(step.old.inputs if step.old else {})),
-            (step.urn,),
-        )
-    elif step.operation is Operation.UPDATE:
-        if reasons := _list_reasons(step, *_HASHED):
-            text = f"{who} replaces all nodes, {pace}."
-            yield Finding(ROLL, subject, text, _details(reasons, _declared(step)), (step.urn,))
-        elif lost := _narrowed(step):
-            text = f"{who} replaces the nodes that no longer fit the requirements, {pace}."
-            yield Finding(ROLL, subject, text, _details(lost, _declared(step)), (step.urn,))
-
-
-def _declared(step: Step) -> Properties:
-    """Return the declared properties after the change; before it, for a resource that is deleted."""
-    state = step.new or step.old
-    return state.inputs if state else {}
-
-
-def _details(reasons: Sequence[str], pool: Properties) -> tuple[str, ...]:
-    return (
-        f"Reason: {'; '.join(reasons)}.",
-        _UNKNOWN,
-        f"{_grace(pool)} A replacement is ready before a node is drained.",
-    )
-
-
-def _owner(pool: Properties) -> str:
-    auto_mode = get_string_at(pool, "spec.template.spec.nodeClassRef.kind") == "NodeClass"
-    return "EKS Auto Mode" if auto_mode else "Karpenter"
-
-
 def _grace(pool: Properties) -> str:
-    grace = get_string_at(pool, "spec.template.spec.terminationGracePeriod")
-    if grace is None and _owner(pool) != "Karpenter":
+    path = "spec.template.spec.terminationGracePeriod"
+    grace = get_string_at(pool, path)
+    if is_unknown(pool, path):
+        return "For how long is unknown."
+    if grace is None and get_pool_owner(pool) != "Karpenter":
         grace = DEFAULT_GRACE_PERIOD
     if grace is None:
         return (
@@ -163,6 +167,8 @@ def _grace(pool: Properties) -> str:
 
 def _pace(pool: Properties) -> str:
     """Return the pace of drift in words, by the NodePool's budgets; Karpenter's default is 10 %."""
+    if is_unknown(pool, "spec.disruption.budgets"):
+        return "as its budgets allow"
     always, quiet = ["10%"], []
     budgets = [each for each in list_entries(pool, "spec.disruption.budgets") if _about_drift(each)]
     if get_value(pool, "spec.disruption.budgets") is not None:
@@ -193,26 +199,6 @@ def _list_reasons(step: Step, *roots: str, without: Sequence[str] = ()) -> list[
     return [describe_change(step, field, field.rpartition(".")[2]) for field in fields]
 
 
-def _class_finding(roll: _ClassRoll, pools: Mapping[str, Properties]) -> Finding:
-    own = _own_pools(roll.name, pools)
-    paces = [f"{pool}: {_pace(each)}." for pool, each in sorted(own.items())]
-    graces = sorted({_grace(each) for each in own.values()})
-    return Finding(
-        ROLL,
-        f"{roll.kind} {roll.name}",
-        f"{'Karpenter' if roll.kind == 'EC2NodeClass' else 'EKS Auto Mode'} replaces all nodes of the NodePools with "
-        f"this {roll.kind}, as their budgets allow.",
-        (f"Reason: {'; '.join(roll.reasons)}.", _UNKNOWN, *paces, *graces),
-        roll.urns,
-    )
-
-
-def _own_pools(name: str, pools: Mapping[str, Properties]) -> Mapping[str, Properties]:
-    """Return the NodePools with the node class ``name``."""
-    path = "spec.template.spec.nodeClassRef.name"
-    return {pool: each for pool, each in pools.items() if get_string_at(each, path) == name}
-
-
 def _pools(change: StackChange) -> Mapping[str, Properties]:
     """Return the NodePools after the change, as manifests."""
     found: dict[str, Properties] = {}
@@ -226,32 +212,29 @@ def _pools(change: StackChange) -> Mapping[str, Properties]:
 
 def _narrowed(step: Step) -> list[str]:
     """Return what nodes may no longer be, by requirement; empty if every node still fits."""
-    old = {str(each.get("key")): each for each in list_entries(step.old.inputs if step.old else {}, _REQUIREMENTS)}
-    new = {str(each.get("key")): each for each in list_entries(_declared(step), _REQUIREMENTS)}
+    old, new = (
+        {each.key: each for each in read_known(list_pool_requirements, properties) or ()}
+        for properties in (state.inputs if state else {} for state in (step.old, step.new))
+    )
     lost = []
     for key, wanted in new.items():
         had = old.get(key)
         if had is None:
-            lost.append(f"new requirement {_requirement(wanted)}")
-        elif had != wanted and not _wider(had, wanted):
-            lost.append(f"{_requirement(had)} → {_requirement(wanted)}")
+            lost.append(f"new requirement {wanted}")
+        elif had != wanted and not _is_wider(had, wanted):
+            lost.append(f"{had} → {wanted}")
     return lost
 
 
-def _wider(had: Mapping[str, Any], wanted: Mapping[str, Any]) -> bool:
+def _is_wider(had: PoolRequirement, wanted: PoolRequirement) -> bool:
     """Return whether every node that fitted fits still. Operators that are compared here are those of a plan."""
-    if had.get("operator") != wanted.get("operator"):
+    if had.operator != wanted.operator:
         return False
-    old, new = [*map(str, had.get("values") or ())], [*map(str, wanted.get("values") or ())]
-    if wanted.get("operator") == "In":
+    old, new = had.values, wanted.values
+    if wanted.operator == Operator.IN:
         return set(old) <= set(new)
-    if wanted.get("operator") == "NotIn":
+    if wanted.operator == Operator.NOT_IN:
         return set(new) <= set(old)
-    if wanted.get("operator") == "Gt" and len(old) == len(new) == 1 and old[0].isdigit() and new[0].isdigit():
+    if wanted.operator == Operator.GT and all(len(each) == 1 and each[0].isdecimal() for each in (old, new)):
         return int(new[0]) <= int(old[0])
     return False
-
-
-def _requirement(each: Mapping[str, Any]) -> str:
-    values = ", ".join(map(str, each.get("values") or ()))
-    return f"{each.get('key')} {each.get('operator')}" + (f" {values}" if values else "")

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from multiarch.manifests.values import to_mapping
+from multiarch.observed.resources.nodes import get_size_path
 from multiarch.observed.resources.properties import to_integer
 from multiarch.plurals import format_count
 from multiarch.review.nodes.group_states import GroupChange, GroupKind, GroupState
-from multiarch.review.nodes.renames import list_renamings
 from multiarch.review.nodes.taints import is_hard
 from multiarch.review.properties import get_after
 from multiarch.rules import REVIEW_RULES, Finding
@@ -17,10 +17,9 @@ ADD_GROUP = REVIEW_RULES["add-group"]
 
 
 def find_new_groups(groups: Sequence[GroupChange]) -> Iterator[Finding]:
-    """Yield a finding for each new group that does not take the place of a removed one."""
-    successors = [group for each in list_renamings(groups) for group in each.new]
+    """Yield a finding for each new group."""
     for group in groups:
-        if group.before is None and group.after is not None and group not in successors:
+        if group.before is None and group.after is not None:
             yield Finding(ADD_GROUP, group.subject, _nodes(group, group.after), tuple(_pods(group.after)), group.urns)
 
 
@@ -40,9 +39,8 @@ def _sizes(group: GroupChange) -> str:
         limits = to_mapping(get_after(group.step, "spec.limits"))
         named = ", ".join(f"{key} {value}" for key, value in sorted(limits.items()))
         return f"; {named} at most" if named else "; without a limit"
-    managed = group.kind is GroupKind.MANAGED
-    first = to_integer(get_after(group.step, "scalingConfig.desiredSize" if managed else "desiredCapacity"))
-    most = to_integer(get_after(group.step, "scalingConfig.maxSize" if managed else "maxSize"))
+    paths = [get_size_path(group.step.type, name) for name in ("desiredSize", "maxSize")]
+    first, most = (to_integer(get_after(group.step, path)) for path in paths)
     known = "" if first is None else f"; {format_count(first, 'node')} at first"
     return known if most is None else f"{known or ';'}{',' if known else ''} {most} at most"
 

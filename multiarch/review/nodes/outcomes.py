@@ -9,12 +9,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-from multiarch.nodes.model import BootstrapCase, NodeGroupKind
+from multiarch.nodes.model import BootstrapCase
 from multiarch.review.model import Operation, StackChange
 from multiarch.review.nodes.group_states import GroupChange, GroupKind, list_group_changes
 from multiarch.review.nodes.karpenter_rolls import list_pool_rolls
-from multiarch.review.nodes.planned_rolls import ALL_AT_ONCE, list_planned_ends
-from multiarch.review.nodes.renames import list_renamings
+from multiarch.review.nodes.planned_rolls import ALL_AT_ONCE, explain_move, list_planned_ends
+from multiarch.review.nodes.renames import find_renames
 from multiarch.review.planned import CLUSTER, VPC, explain_fixed_value
 from multiarch.review.properties import list_resources
 from multiarch.stack.model import Plan
@@ -64,10 +64,10 @@ def list_node_outcomes(change: StackChange) -> Iterator[NodeOutcome]:
         new = change.after.plan if change.after else None
         yield from _list_new(new) if new else ()
         return
-    fixed = _list_replaced_bases(change)
+    fixed = _list_replaced_bases(change) or [*filter(None, (explain_move(*plans),))]
     ends = {each.subject: each for each in list_planned_ends(*plans)}
     rolls = _list_rolls(change)
-    renamed = {each.old.subject: each.what for each in list_renamings(groups)}
+    renamed = find_renames(groups)
     looked_up = {
         group.name for group in plans[1].node_groups if group.case is BootstrapCase.SELF_MANAGED and not group.ami.id
     }
@@ -97,8 +97,7 @@ def _of(group: GroupChange, outcome: Outcome, pace: str = "", reasons: Sequence[
 
 def _list_new(plan: Plan) -> Iterator[NodeOutcome]:
     for group in plan.node_groups:
-        managed = group.kind is NodeGroupKind.MANAGED
-        yield NodeOutcome(GroupKind.MANAGED if managed else GroupKind.SELF_MANAGED, group.name, Outcome.NEW)
+        yield NodeOutcome(GroupKind[group.kind.name], group.name, Outcome.NEW)
     for pool in plan.autoscaling.pools:
         yield NodeOutcome(GroupKind.NODE_POOL, pool.name, Outcome.NEW)
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from multiarch.facts.architectures import Architecture
 from multiarch.nodes.model import CapacityType
+from multiarch.observed.resources.nodes import get_size_path
 from multiarch.observed.resources.properties import get_integer_at, to_integer
 from multiarch.plurals import format_count
 from multiarch.review.merging import merge_findings
@@ -13,7 +14,6 @@ from multiarch.review.model import Operation, Preview, StackChange
 from multiarch.review.nodes.cluster_version import CLUSTER
 from multiarch.review.nodes.group_states import GroupChange, GroupKind, list_group_changes
 from multiarch.review.nodes.new_groups import find_new_groups
-from multiarch.review.nodes.renames import find_renames
 from multiarch.review.nodes.taints import find_open_arm64, find_taints
 from multiarch.review.properties import get_after, get_before, list_changes
 from multiarch.rules import REVIEW_RULES, Finding, Risk
@@ -26,7 +26,7 @@ REJECTED_SIZE = REVIEW_RULES["refused-size"]
 
 
 def find_placement_changes(change: StackChange) -> Iterator[Finding]:
-    """Yield findings about each node group and NodePool, by name; then about renamed groups and new ones."""
+    """Yield findings about each node group and NodePool, by name; then about new ones."""
     groups = list_group_changes(change)
     # A new cluster has no pods yet, and one without groups none any more.
     is_new = not any(group.before for group in groups) and not _has_cluster(change.preview)
@@ -34,7 +34,6 @@ def find_placement_changes(change: StackChange) -> Iterator[Finding]:
         return
     subjects = (find_architecture, find_capacity_type, find_taints, find_open_arm64, find_labels, find_size)
     yield from merge_findings(finding for group in groups for subject in subjects for finding in subject(group))
-    yield from find_renames(groups)
     yield from merge_findings(find_new_groups(groups))
 
 
@@ -117,29 +116,30 @@ def find_size(group: GroupChange) -> Iterator[Finding]:
     step = group.step
     if step is None or step.operation is not Operation.UPDATE or group.kind is GroupKind.NODE_POOL:
         return
-    root, desired = ("scalingConfig.", "desiredSize") if group.kind is GroupKind.MANAGED else ("", "desiredCapacity")
-    names = [name for name in ("minSize", "maxSize") if list_changes(step, f"{root}{name}")]
-    declared = to_integer(get_after(step, f"{root}{desired}"))
+    paths = {name: get_size_path(step.type, name) for name in ("minSize", "maxSize")}
+    desired = get_size_path(step.type, "desiredSize")
+    names = [name for name, path in paths.items() if list_changes(step, path)]
+    declared = to_integer(get_after(step, desired))
     # With ignoreChanges the engine keeps the old value in the new inputs.
-    is_set = step.old is not None and declared not in (None, get_integer_at(step.old.inputs, f"{root}{desired}"))
-    old = {name: to_integer(get_before(step, f"{root}{name}")) for name in ("minSize", "maxSize")}
-    new = {name: to_integer(get_after(step, f"{root}{name}")) for name in ("minSize", "maxSize")}
-    now = to_integer(get_before(step, f"{root}{desired}"))
+    is_set = step.old is not None and declared not in (None, get_integer_at(step.old.inputs, desired))
+    old = {name: to_integer(get_before(step, path)) for name, path in paths.items()}
+    new = {name: to_integer(get_after(step, path)) for name, path in paths.items()}
+    now = to_integer(get_before(step, desired))
     if not names and not is_set:
         return
     changed = ", ".join(f"{name} {_known(old[name])} → {_known(new[name])}" for name in names)
     low, high, wanted = new["minSize"], new["maxSize"], declared if is_set else now
     if wanted is not None and ((low is not None and wanted < low) or (high is not None and wanted > high)):
-        sizes = f"{desired} {wanted}, minSize {_known(low)}, maxSize {_known(high)}"
+        sizes = f"desiredSize {wanted}, minSize {_known(low)}, maxSize {_known(high)}"
         why = f"({sizes})" if is_set else f"({changed}) while the group has {format_count(wanted, 'node')}"
         yield Finding(REJECTED_SIZE, group.subject, f"AWS rejects the new sizes {why}.", (), group.urns)
         return
     if is_set and declared != now:
-        sizes = f"{desired} {_known(now)} → {declared}" + (f", {changed}" if changed else "")
+        sizes = f"desiredSize {_known(now)} → {declared}" + (f", {changed}" if changed else "")
         fewer = now is None or (declared is not None and declared < now)
         ends = f", {format_count(now - declared, 'node')} fewer" if fewer and now and declared is not None else ""
         text = f"The update sets the number of nodes{ends} ({sizes})."
-        details = (f"With ignoreChanges for {root}{desired} an update leaves the number to the autoscaler.",)
+        details = (f"With ignoreChanges for {desired} an update leaves the number to the autoscaler.",)
         yield Finding(SIZE, group.subject, text, details, group.urns, Risk.HIGH if fewer else None)
         return
     stays = f"; the number of nodes stays {now}" if now is not None else ""

@@ -5,15 +5,13 @@ The tables are those of ``docs/reference/changes.md``. Without a preview the num
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from multiarch.facts.architectures import Architecture
 from multiarch.facts.taints import keeps_pods_away
 from multiarch.nodes.model import BootstrapCase, NodeGroupKind, NodeGroupPlan
-from multiarch.review.nodes.group_ends import REMOVE, ROLL
-from multiarch.review.nodes.group_states import GroupChange, GroupKind
-from multiarch.rules import Finding
+from multiarch.review.nodes.group_states import GroupKind
 from multiarch.stack.model import ExistingClusterPlan, ExistingNetwork, Plan
 from multiarch.stack.roles import OF_NODES
 
@@ -43,7 +41,6 @@ _REPLACING = frozenset({"kind", "instanceTypes", "capacityType"})
 """What replaces a managed group; with an image that EKS chooses, ``amiType`` does too."""
 _IN_PLACE = frozenset({"labels", "taints"})
 """What EKS sets on running nodes, unless the user data does."""
-_NO_NUMBER = "How many nodes, and for how long, a preview says: the stack file does not."
 _ALL_HEALTHY = 100
 """The percentage with which an instance refresh takes one node at a time."""
 ALL_AT_ONCE = "all at the same time"
@@ -78,8 +75,12 @@ def list_planned_ends(old: Plan, new: Plan) -> Iterator[PlannedEnd]:
         by_image = was.case is not group.case or (group.case is BootstrapCase.EKS and "amiType" in own)
         replaced = bool(fixed) or "kind" in own or (managed and (by_image or not _REPLACING.isdisjoint(own)))
         if reasons:
-            subject = f"{GroupKind.MANAGED if managed else GroupKind.SELF_MANAGED} {group.name}"
-            yield PlannedEnd(subject, replaced, ALL_AT_ONCE if replaced else describe_pace(group), reasons)
+            yield PlannedEnd(
+                f"{GroupKind[group.kind.name]} {group.name}",
+                replaced,
+                ALL_AT_ONCE if replaced else describe_pace(group),
+                reasons,
+            )
 
 
 def describe_pace(group: NodeGroupPlan) -> str:
@@ -90,31 +91,6 @@ def describe_pace(group: NodeGroupPlan) -> str:
     if group.update.max_unavailable_percentage is not None:
         return f"{group.update.max_unavailable_percentage} % of them at a time"
     return f"{group.update.max_unavailable} at a time"
-
-
-def find_planned_rolls(old: Plan, new: Plan) -> Iterator[Finding]:
-    """Yield a finding for each group of both plans whose nodes are replaced."""
-    if moved := _explain_move(old, new):
-        for kind, names in _list_groups(new):
-            yield from (Finding(REMOVE, f"{kind} {name}", moved, (_NO_NUMBER,)) for name in names)
-        return
-    for each in list_planned_ends(old, new):
-        text = f"Its nodes are replaced, {each.pace}."
-        if each.replaced:
-            text = f"The group is replaced: new nodes start, and the old nodes end, {each.pace}."
-        yield Finding(ROLL, each.subject, text, (f"Reason: {'; '.join(each.reasons)}.", _NO_NUMBER))
-
-
-def find_planned_removals(groups: Iterable[GroupChange], renamed: Mapping[str, str]) -> Iterator[Finding]:
-    """Yield a finding for each removed node group. ``renamed``: what becomes of some of them, by subject."""
-    for group in groups:
-        pool = group.kind is GroupKind.NODE_POOL
-        if pool or group.before is None or group.after is not None or group.step is not None:
-            continue
-        successor = renamed.get(group.subject)
-        details = (f"It has a successor: {successor}.",) if successor else ()
-        rule = ROLL if successor else REMOVE
-        yield Finding(rule, group.subject, "The group is deleted, and all of its nodes end.", (*details, _NO_NUMBER))
 
 
 def _is_open(group: NodeGroupPlan) -> bool:
@@ -149,18 +125,12 @@ def _of_role(old: Plan, new: Plan, group: NodeGroupPlan) -> Iterator[str]:
         yield "iam"
 
 
-def _explain_move(old: Plan, new: Plan) -> str:
+def explain_move(old: Plan, new: Plan) -> str:
     """Return where nodes go to when a stack on an existing cluster names another one, empty if it does not."""
     one, other = old.cluster, new.cluster
     if one.name == other.name or not {type(one), type(other)} & {ExistingClusterPlan}:
         return ""
     return f"All of its nodes end in the cluster {one.name}, and start in the cluster {other.name}: cluster.existing."
-
-
-def _list_groups(plan: Plan) -> Iterator[tuple[str, list[str]]]:
-    for kind, of in ((GroupKind.MANAGED, NodeGroupKind.MANAGED), (GroupKind.SELF_MANAGED, NodeGroupKind.SELF_MANAGED)):
-        yield kind, [group.name for group in plan.node_groups if group.kind is of]
-    yield GroupKind.NODE_POOL, [pool.name for pool in plan.autoscaling.pools]
 
 
 def _of_network(old: Plan, new: Plan, was: NodeGroupPlan, group: NodeGroupPlan) -> Iterator[str]:

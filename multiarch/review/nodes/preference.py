@@ -14,7 +14,7 @@ from multiarch.review.nodes.group_states import GroupChange, GroupState
 from multiarch.review.nodes.installed import AUTOSCALER_RELEASES, RELEASE
 from multiarch.review.nodes.taints import is_hard
 from multiarch.review.properties import list_resources
-from multiarch.rules import REVIEW_RULES, Finding, Risk
+from multiarch.rules import REVIEW_RULES, Finding
 
 PREFERENCE = REVIEW_RULES["change-preference"]
 
@@ -32,7 +32,7 @@ class _Tier:
 
 
 def find_preference(change: StackChange, groups: Sequence[GroupChange]) -> Iterator[Finding]:
-    """Yield another architecture first, or another order of the same groups, by the stack files.
+    """Yield another architecture first, by the stack files.
 
     Groups for special pods, those with another taint than the arm64 nodes have, do not count.
     """
@@ -48,17 +48,11 @@ def find_preference(change: StackChange, groups: Sequence[GroupChange]) -> Itera
     general = [*_general(groups)]
     old = _read_order(plans[0].autoscaling, {group.name: group.before for group in general})
     new = _read_order(plans[1].autoscaling, {group.name: group.after for group in general})
-    if not old or not new or [tier.groups for tier in old] == [tier.groups for tier in new]:
-        return
-    first, then = old[0].architectures, new[0].architectures
-    details = (f"Before: {_listed(old)}.", f"From now on: {_listed(new)}.")
-    if first != then:
+    if old and new and (first := old[0].architectures) != (then := new[0].architectures):
         was = " or ".join(sorted(first))
         text = f"New pods prefer {' or '.join(sorted(then))} from now on (before: {was}), where they may run on both."
-        yield Finding(PREFERENCE, "autoscaler", text, (*details, _STAY), urns)
-    elif _among(old, new) != _among(new, old):
-        text = "The order in which the autoscaler tries groups changes; the same architecture comes first."
-        yield Finding(PREFERENCE, "autoscaler", text, details, urns, Risk.LOW)
+        details = (f"Before: {_listed(old)}.", f"From now on: {_listed(new)}.", _STAY)
+        yield Finding(PREFERENCE, "autoscaler", text, details, urns)
 
 
 def _general(groups: Sequence[GroupChange]) -> Iterator[GroupChange]:
@@ -81,13 +75,6 @@ def _hard_taints(states: Sequence[GroupState | None]) -> set[Taint]:
 
 
 _STAY = "Running pods stay; existing nodes with room are still filled first."
-
-
-def _among(tiers: Sequence[_Tier], others: Sequence[_Tier]) -> list[tuple[str, ...]]:
-    """Return the order of the groups that both sides have."""
-    both = {name for tier in others for name in tier.groups}
-    kept = (tuple(name for name in tier.groups if name in both) for tier in tiers)
-    return [names for names in kept if names]
 
 
 def _listed(tiers: Sequence[_Tier]) -> str:

@@ -70,7 +70,7 @@ def _previews(text: str, source: str) -> Iterator[Preview]:
 
 def _read_objects(text: str) -> Iterator[dict[str, Any]]:
     """Yield the JSON objects that follow one another. Raises MultiarchError for anything else."""
-    decoder = json.JSONDecoder(object_hook=_keep_once, parse_constant=_reject_constant)
+    decoder = json.JSONDecoder(object_hook=_hide_secrets, parse_constant=_reject_constant)
     at = 0
     while found := _NEXT.match(text, at):
         if text[found.end()] != "{":
@@ -90,36 +90,19 @@ def _reject_constant(name: str) -> None:
     raise ValueError(f"{name} is not a JSON number")
 
 
-def _keep_once(found: dict[str, Any]) -> Any:  # noqa: ANN401  (any JSON value)
-    """Return the object without secrets, and with one copy of what a step repeats: most of a preview repeats itself."""
+def _hide_secrets(found: dict[str, Any]) -> Any:  # noqa: ANN401  (any JSON value)
+    """Return the object without secrets."""
     if found.get(_SIGNATURE) == _IS_SECRET:
         return SECRET
     for key, value in found.items():
         # A string in which the program put a secret, such as the JSON of a policy.
         if (isinstance(value, str) and _SIGNATURE in value) or (isinstance(value, list) and _quotes_secret(value)):
             found[key] = SECRET
-    for first, second in (("inputs", "outputs"), ("oldState", "newState")):
-        if isinstance(found.get(first), dict) and isinstance(found.get(second), dict):
-            found[second] = _share(found[first], found[second])
     return found
 
 
 def _quotes_secret(values: list[Any]) -> bool:
     return any(isinstance(each, str) and _SIGNATURE in each for each in values)
-
-
-def _share(first: dict[str, Any], second: dict[str, Any]) -> dict[str, Any]:
-    """Return the second object with the values of the first where they are equal."""
-    if first == second:
-        return first
-    return {
-        key: _share(first[key], value)
-        if isinstance(value, dict) and isinstance(first.get(key), dict)
-        else first[key]
-        if key in first and first[key] == value
-        else value
-        for key, value in second.items()
-    }
 
 
 @dataclass(slots=True)

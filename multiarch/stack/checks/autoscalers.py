@@ -72,7 +72,7 @@ def check_auto_mode(spec: StackSpec, origin: Origin, report: ProblemReport) -> N
         return
     for key in sorted(spec.addons.written - {"extra"}) if spec.cluster is None else ():
         report("auto-mode-addon", ("addons", key), f"{key} is not installed: nodes of EKS Auto Mode do without it.")
-    if _asks_for_sessions(spec, origin):
+    if spec.session.written and origin.has_section("session"):
         report("auto-mode-session", ("session",), "no effect: nodes of EKS Auto Mode allow neither SSM nor SSH.")
 
 
@@ -99,15 +99,10 @@ def check_session_has_nodes(spec: StackSpec, origin: Origin, report: ProblemRepo
     karpenter = spec.autoscaling.karpenter
     if spec.autoscaling.use != "karpenter" or not karpenter.installed:
         return
-    if not (spec.node_groups or spec.multi_architecture_groups) and _asks_for_sessions(spec, origin):
+    has_groups = spec.node_groups or spec.multi_architecture_groups
+    if not has_groups and spec.session.written and origin.has_section("session"):
         message = f"no effect: all nodes of the stack have the role {karpenter.node_role}, which it does not manage."
         report("session-without-nodes", ("session",), message)
-
-
-def _asks_for_sessions(spec: StackSpec, origin: Origin) -> bool:
-    """Return whether the stack's own file has ``session``: Pulumi.yaml may have it for all of an organisation."""
-    place = origin.place(("session",))
-    return bool(spec.session.written) and (place is None or place.file == origin.file)
 
 
 def check_groups_can_grow(spec: Autoscaling, groups: Sequence[NodeGroupPlan], report: ProblemReport) -> None:

@@ -38,7 +38,7 @@ def check_names(stack: str, spec: StackSpec, groups: Sequence[NodeGroupPlan], re
 
 
 def check_group_name(group: NodeGroupPlan, report: ProblemReport) -> None:
-    """Report a name that AWS would reject for the group, or for something that is named after it."""
+    """Report a name that AWS would reject for the group."""
     path: KeyPath = group.path
     longest = 63 - SUFFIX - 1
     if fault := check_name(NameKind.NODE_GROUP, group.name):
@@ -57,15 +57,6 @@ def check_group_name(group: NodeGroupPlan, report: ProblemReport) -> None:
             f"{longest} fit into a node group's name.",
             hint="Shorten it.",
         )
-    for kind, prefix in (
-        (NameKind.LAUNCH_TEMPLATE, group.launch_template_prefix),
-        (NameKind.AUTO_SCALING_GROUP, group.name_prefix),
-    ):
-        # Other faults of the two names have been told where they stand.
-        rule = kind.value
-        if len(prefix) + SUFFIX > rule.longest:
-            message = f"{prefix!r} passes {rule.longest} characters, the most for a {rule.what}."
-            report("derived-name", path, f"with the suffix that AWS adds, {message}")
 
 
 def check_tags(tags: Mapping[str, str], report: ProblemReport, *, own: Collection[str] = OWN_TAGS) -> None:

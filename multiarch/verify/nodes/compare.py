@@ -21,11 +21,8 @@ from multiarch.verify.nodes.planned import PlannedGroup
 from multiarch.verify.nodes.rules import make_finding
 from multiarch.verify.on_node.model import NodeReport
 
-_CONTAINERD = "containerd://"
 _RELEASE = re.compile(r"-(v[0-9]{8}|v[0-9]+\.[0-9]+\.[0-9]+)(?=-|$)")
 """The release in the name of an EKS AMI: ``…-1.35-v20260715``, ``bottlerocket-…-x86_64-v1.52.0-ae0b4a82``."""
-_Row = tuple[str, object, object, str]
-"""A rule, two values that must be equal as far as both are known, and what is said if they are not."""
 
 
 def find_disagreements(pair: NodePair, sources: NodeReadings) -> Iterator[Finding]:
@@ -35,7 +32,7 @@ def find_disagreements(pair: NodePair, sources: NodeReadings) -> Iterator[Findin
     if instance is not None and not instance.gone:
         if group is not None:
             yield from _compare_instance_with_plan(group, instance)
-        yield from _differing(_image_rows(instance))
+        yield from _compare_image(instance)
     if node is not None:
         yield from _compare_node(instance, node, sources.kubernetes_version)
         if group is not None:
@@ -46,10 +43,6 @@ def find_disagreements(pair: NodePair, sources: NodeReadings) -> Iterator[Findin
         agent = f" (agent {pair.answer.agent_version})" if pair.answer.agent_version else ""
         reason = pair.answer.reason.rstrip(".") or pair.answer.status
         yield make_finding("not-asked", f"SSM: {reason}{agent}.", pair.answer.hint)
-
-
-def _differing(rows: Iterator[_Row]) -> Iterator[Finding]:
-    return (make_finding(rule, said) for rule, one, other, said in rows if one and other and one != other)
 
 
 def _find_membership(pair: NodePair, sources: NodeReadings) -> Iterator[Finding]:
@@ -91,13 +84,14 @@ def explain_unknown_release(group: PlannedGroup, instance: Instance) -> str:
     return f"The release of its AMI is not known: {instance.image.id} {named}."
 
 
-def _image_rows(instance: Instance) -> Iterator[_Row]:
+def _compare_image(instance: Instance) -> Iterator[Finding]:
     image, own, template = instance.image, instance.architecture, instance.template
-    said = f"the AMI {image.id} is {image.architecture} and {instance.type} is {own}."
-    yield "ami-architecture", own, image.architecture, said
-    if template:
+    if own and image.architecture and image.architecture is not own:
+        said = f"the AMI {image.id} is {image.architecture} and {instance.type} is {own}."
+        yield make_finding("ami-architecture", said)
+    if template and template.version and template.current and template.version != template.current:
         said = f"it has version {template.version} of {template.id} and its Auto Scaling Group uses {template.current}."
-        yield "launch-template", template.version, template.current, said
+        yield make_finding("launch-template", said)
 
 
 def _compare_node(instance: Instance | None, node: ObservedNode, version: str) -> Iterator[Finding]:
@@ -116,8 +110,6 @@ def _compare_node(instance: Instance | None, node: ObservedNode, version: str) -
     if node.ready != "True":
         why = f": {node.why_not_ready.rstrip('.')}" if node.why_not_ready else ""
         yield make_finding("not-ready", f"Ready is {node.ready}{why}.")
-    if node.runtime and not node.runtime.startswith(_CONTAINERD):
-        yield make_finding("runtime", f"its container runtime is {node.runtime}.")
     minor = ".".join(node.kubelet.removeprefix("v").split(".")[:2])
     try:
         kubelet, plane = kubernetes.parse_version(minor), kubernetes.parse_version(version)
@@ -186,40 +178,21 @@ def _compare_report(pair: NodePair, report: NodeReport) -> Iterator[Finding]:
     said = node.architecture if node else ""
     said = said or str((pair.instance and pair.instance.architecture) or "")
     if cpu is not None:
-        yield from _differing(_cpu_rows(report, cpu, said))
-    if node is None:
-        return
-    kubelet = report.program("kubelet")
-    # Bottlerocket's list of packages has no path, and a version without EKS's suffix.
-    on_disk = kubelet.version if kubelet and kubelet.path else ""
-    path = kubelet.path if kubelet else ""
-    yield from _differing(
-        iter(
-            (
-                (
-                    "kernel",
-                    report.kernel,
-                    node.kernel,
-                    f"it runs kernel {report.kernel} and the Node says {node.kernel}.",
-                ),
-                ("kubelet-binary", on_disk, node.kubelet, f"{path} is {on_disk} and the Node says {node.kubelet}."),
-            )
-        )
-    )
-    yield from _compare_registration(pair.group, node, report)
+        yield from _compare_cpu(report, cpu, said)
+    if node is not None:
+        yield from _compare_registration(pair.group, node, report)
 
 
-def _cpu_rows(report: NodeReport, cpu: Architecture, said: str) -> Iterator[_Row]:
-    yield "cpu-architecture", cpu, said, f"`uname -m` is {report.machine} and the Node is {said}."
+def _compare_cpu(report: NodeReport, cpu: Architecture, said: str) -> Iterator[Finding]:
+    if said and said != cpu:
+        yield make_finding("cpu-architecture", f"`uname -m` is {report.machine} and the Node is {said}.")
     foreign: dict[str, list[str]] = {}
     for program in report.programs:
         if program.elf is not None and program.elf.architecture is not cpu:
             foreign.setdefault(str(program.elf), []).append(program.path)
     for built, paths in foreign.items():
         text = f"{', '.join(paths)} {'are' if len(paths) > 1 else 'is'} built for {built}, and the CPU is {cpu}."
-        yield "program-architecture", built, cpu, text
-    package = report.package_architecture
-    yield "package-architecture", package, cpu, f"the package {report.package} is for {package}, and the CPU is {cpu}."
+        yield make_finding("program-architecture", text)
 
 
 def _compare_registration(group: PlannedGroup | None, node: ObservedNode, report: NodeReport) -> Iterator[Finding]:

@@ -105,16 +105,18 @@ def with_images(ec2: Any, instances: Iterable[Instance]) -> tuple[Instance, ...]
     return tuple(replace(each, image=images.get(each.image.id, each.image)) for each in instances)
 
 
-def with_scaling_groups(autoscaling: Any, ec2: Any, instances: Iterable[Instance]) -> tuple[Instance, ...]:  # noqa: ANN401  (as above)
-    """Return the instances with their state in their Auto Scaling Group and the version of its launch template."""
+def with_scaling_groups(autoscaling: Any, instances: Iterable[Instance]) -> tuple[Instance, ...]:  # noqa: ANN401  (as above)
+    """Return the instances with their state in their Auto Scaling Group and the version of its launch template.
+
+    Of a group with ``$Latest`` or ``$Default`` the version is not known.
+    """
     instances = tuple(instances)
     members: dict[str, tuple[Mapping[str, Any], tuple[str, str]]] = {}
     for batch in split_items(sorted({each.scaling_group for each in instances if each.scaling_group}), _GROUPS):
         pages = autoscaling.get_paginator("describe_auto_scaling_groups").paginate(AutoScalingGroupNames=batch)
         for group in (row for page in pages for row in page["AutoScalingGroups"]):
             members |= {row["InstanceId"]: (row, _template_of(group)) for row in group.get("Instances", ())}
-    numbers = _numbers(ec2, {identifier for _, (identifier, version) in members.values() if "$" in version})
-    return tuple(_as_member(each, *members[each.id], numbers) if each.id in members else each for each in instances)
+    return tuple(_as_member(each, *members[each.id]) if each.id in members else each for each in instances)
 
 
 def _template_of(group: Mapping[str, Any]) -> tuple[str, str]:
@@ -124,22 +126,10 @@ def _template_of(group: Mapping[str, Any]) -> tuple[str, str]:
     return template.get("LaunchTemplateId", ""), template.get("Version", "")
 
 
-def _numbers(ec2: Any, templates: Iterable[str]) -> dict[tuple[str, str], str]:  # noqa: ANN401  (as above)
-    """Return what ``$Latest`` and ``$Default`` of launch templates are."""
-    found: dict[tuple[str, str], str] = {}
-    for batch in split_items(sorted(set(templates) - {""}), _IDS):
-        for row in ec2.describe_launch_templates(LaunchTemplateIds=batch)["LaunchTemplates"]:
-            found[row["LaunchTemplateId"], "$Latest"] = str(row["LatestVersionNumber"])
-            found[row["LaunchTemplateId"], "$Default"] = str(row["DefaultVersionNumber"])
-    return found
-
-
-def _as_member(
-    instance: Instance, member: Mapping[str, Any], current: tuple[str, str], numbers: Mapping[tuple[str, str], str]
-) -> Instance:
+def _as_member(instance: Instance, member: Mapping[str, Any], current: tuple[str, str]) -> Instance:
     own, template = member.get("LaunchTemplate"), None
     if own:
-        version = numbers.get(current, current[1]) if own["LaunchTemplateId"] == current[0] else ""
+        version = current[1] if own["LaunchTemplateId"] == current[0] and "$" not in current[1] else ""
         template = LaunchTemplateVersion(own["LaunchTemplateId"], own.get("Version", ""), version)
     return replace(instance, lifecycle=member.get("LifecycleState", ""), template=template)
 

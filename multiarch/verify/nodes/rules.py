@@ -33,7 +33,6 @@ _ROWS = (
     warning("no-instance", "a Node whose instance does not run", "Delete it: `kubectl delete node NAME`."),
     warning("no-provider-id", "a Node that does not name its instance",
             "Check the kubelet's --cloud-provider flag."),
-    warning("runtime", "a container runtime other than containerd", "Move to an AMI with containerd."),
     warning("kubelet-version", "a kubelet of another minor version than the control plane",
             "Update the group to the cluster's version."),
     # The plan and the Node.
@@ -49,10 +48,6 @@ _ROWS = (
     error("cpu-architecture", "a CPU of another architecture than the Node's", _REPLACE),
     error("program-architecture", "a kubelet, containerd or runc built for another architecture than the CPU's",
           "Correct the image or the bootstrap script that installed it, and replace the node."),
-    error("package-architecture", "a containerd package for another architecture than the CPU's",
-          "Correct the image or the bootstrap script that installed it, and replace the node."),
-    warning("kernel", "another kernel than the Node reports", "Restart the kubelet, which reports it."),
-    warning("kubelet-binary", "another kubelet on disk than the one that runs", "Restart the kubelet."),
     warning("kubelet-taints", "taints or labels that the kubelet was started with and the Node does not have",
             "Somebody changed the Node: compare `kubectl describe node NAME` with the plan."),
     warning("taint-late", "a taint of the group that the kubelet does not register itself with",

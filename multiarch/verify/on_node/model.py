@@ -50,9 +50,8 @@ class NodeReport:
     """What the script found. A field is None or empty if it could not be read; ``faults`` say what, and why.
 
     ``machine`` is ``uname -m``, ``architecture`` its translation or None for others; ``distribution`` is
-    ``PRETTY_NAME`` of os-release; ``package`` is containerd's (``containerd 2.1.4-1 aarch64``) and
-    ``package_architecture`` the package's. ``labels`` and ``taints`` are those of the running kubelet's command line
-    and configuration files; None if no kubelet runs, or if they could not be read. ``boot_log`` has the last lines of
+    ``PRETTY_NAME`` of os-release. ``labels`` and ``taints`` are those of the running kubelet's command line and
+    configuration files; None if no kubelet runs, or if they could not be read. ``boot_log`` has the last lines of
     cloud-init's and the bootstrap's log, for nodes where no kubelet registered. ``agent_version`` is the SSM agent's.
 
     A report about containers has them, the system and the faults, but nothing about the kubelet and its programs;
@@ -64,8 +63,6 @@ class NodeReport:
     kernel: str
     distribution: str
     programs: tuple[ProgramFile, ...]
-    package: str = ""
-    package_architecture: Architecture | None = field(default=None, metadata=OMITTED)
     labels: Mapping[str, str] | None = None
     taints: tuple[Taint, ...] | None = None
     boot_log: tuple[str, ...] = field(default=(), metadata=OMITTED)
@@ -78,7 +75,3 @@ class NodeReport:
     def status(self) -> str:
         """Return the status as an answer without a report has it."""
         return "done"
-
-    def program(self, name: str) -> ProgramFile | None:
-        """Return the program of this name, None if the report does not have it."""
-        return next((each for each in self.programs if each.name == name), None)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 import binascii
-import json
 import re
 import zlib
 from collections.abc import Sequence
@@ -110,22 +109,20 @@ class _Records:
         machine, kernel = self._first("uname", 2)
         if not machine:
             raise NodeReportError("The report is damaged: it does not say the node's architecture.")
-        (distribution,), (package,) = self._first("os", 1), self._first("package", 1)
+        (distribution,) = self._first("os", 1)
         faults = [fields[0] for fields in self.rows.get("fault", ()) if fields]
         faults += [f"can't read {what} in {path}" for path, what in self._unread()]
         registration = self._registration()
         programs = tuple(_program(fields) for fields in self.rows.get("program", ()))
         if bottlerocket := self.rows.get("bottlerocket"):
             registration, distribution = read_bottlerocket_registration(_padded(bottlerocket[0], 1)[0])
-            programs, package = self._inventory()
+            faults.append(_BOTTLEROCKET)
         return NodeReport(
             machine=machine,
             architecture=_architecture(machine),
             kernel=kernel,
             distribution=distribution,
             programs=programs,
-            package=package,
-            package_architecture=_architecture(package.rpartition(" ")[2]),
             labels=registration.labels,
             taints=registration.taints,
             boot_log=tuple(": ".join(fields[:2]) for fields in self.rows.get("log", ())),
@@ -146,22 +143,6 @@ class _Records:
         rows = (_padded(fields, 4) for fields in self.rows.get("config", ()))
         files = [ConfigFile(path, taints, registers) for path, taints, _, registers in rows]
         return read_kubelet_registration(flags, files, complete=not self._unread())
-
-    def _inventory(self) -> tuple[tuple[ProgramFile, ...], str]:
-        """Bottlerocket's programs by its list of packages, which is a file of the image; and containerd's package."""
-        versions, package = {}, ""
-        for fields in self.rows.get("inventory", ()):
-            try:
-                row = json.loads(_padded(fields, 1)[0])
-                name, version, architecture = str(row["Name"]), str(row["Version"]), str(row["Architecture"])
-            except (ValueError, TypeError, KeyError, RecursionError):
-                continue
-            program = "kubelet" if name.startswith("kube") else re.split(r"[-0-9]", name)[0]
-            versions[program] = version
-            if program == "containerd":
-                package = f"{name} {version} {architecture}"
-        names = ("kubelet", "containerd", "runc")
-        return tuple(ProgramFile(name, "", None, versions.get(name, ""), _BOTTLEROCKET) for name in names), package
 
 
 def _padded(fields: Sequence[str], count: int) -> Sequence[str]:

@@ -74,7 +74,7 @@ class PodReader:
             else:
                 kept = [each for each in found if each.failure is not None or each.image_id]
                 self.containers += kept
-                self.not_started += _declared(value["spec"]) - sum(_is_container(each) for each in kept)
+                self.not_started += _declared(value["spec"]) - len(kept)
         elif (owner := get_owner(content)) is not None:
             self.owners[key] = owner
 
@@ -83,41 +83,28 @@ def _declared(spec: Value) -> int:
     return sum(len(list(spec[key].items())) for key in _STATUSES.values())
 
 
-def _is_container(each: PodContainer) -> bool:
-    return each.role is not ContainerRole.VOLUME
-
-
 def _containers(pod: Value, workload: WorkloadKey) -> Iterator[PodContainer]:
-    """Yield the containers and image volumes that the pod's status shows."""
+    """Yield the containers that the pod's status shows."""
     spec, status = pod["spec"], pod["status"]
     shared = PodContainer(
         workload,
         pod["metadata"]["name"].text(),
         "",
-        ContainerRole.VOLUME,
+        ContainerRole.CONTAINER,
         spec["nodeName"].text(),
         image="",
         reported="",
         image_id="",
         container_id="",
-        state="mounted",
+        state="",
         running=False,
         service_account=spec["serviceAccountName"].text() or "default",
         pull_secrets=tuple(each["name"].text() for each in spec["imagePullSecrets"].items()),
     )
-    volumes: dict[str, str] = {}
     for key, listed in _STATUSES.items():
         written = {each["name"].text(): each for each in spec[listed].items()}
         for each in status[key].items():
-            name = each["name"].text()
-            yield _container(shared, listed, written.get(name), each)
-            for mount in each["volumeMounts"].items():
-                if image_id := mount["volumeStatus"]["image"]["imageRef"].text():
-                    volumes[mount["name"].text()] = image_id
-    if volumes:
-        images = {each["name"].text(): each["image"]["reference"].text() for each in spec["volumes"].items()}
-        for name, image_id in sorted(volumes.items()):
-            yield replace(shared, name=name, image=images.get(name, ""), image_id=image_id)
+            yield _container(shared, listed, written.get(each["name"].text()), each)
 
 
 def _container(shared: PodContainer, listed: str, written: Value | None, status: Value) -> PodContainer:

@@ -2,25 +2,20 @@
 
 A digest names the same content for ever, so the cache answers all later questions about it; tags are not requested.
 
-containerd and CRI-O up to 1.27 report ``REPOSITORY@DIGEST``: what was pulled, which is an index's digest if a tag of
-one was pulled. A config's digest, ``sha256:…``, is there if containerd has no name with a digest for the image (it was
-imported or untagged), and always for image volumes. CRI-O from 1.28 on reports a config's digest without ``sha256:``.
-Sources: ``ContainerStatus`` in
-https://github.com/containerd/containerd/blob/main/internal/cri/server/container_status.go,
-https://github.com/cri-o/cri-o/pull/7149
+containerd reports ``REPOSITORY@DIGEST``: what was pulled, which is an index's digest if a tag of one was pulled. Only
+for an image that was imported or lost its name it reports a digest alone, the config's, which is not looked up.
+Source: https://github.com/containerd/containerd/blob/main/internal/cri/server/container_status.go (ContainerStatus)
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
-from multiarch.images.inspect import CONFIG_LIMIT, inspect_image
-from multiarch.images.model import ImageKind, escape_printable, read_platform
-from multiarch.registry.decoding import decode_json
+from multiarch.images.inspect import inspect_image
+from multiarch.images.model import ImageKind, escape_printable
 from multiarch.registry.errors import RegistryError, RegistryReason
-from multiarch.registry.model import Descriptor, Registry
+from multiarch.registry.model import Registry
 from multiarch.registry.operation import share_deadline
 from multiarch.registry.reference import InvalidReferenceError, Reference, check_digest, parse_reference
 from multiarch.threads import map_concurrently
@@ -28,36 +23,17 @@ from multiarch.verify.pods.model import DigestKind, RegistryDigest
 
 _AT_ONCE = 128
 """Digests that are looked up at the same time. What goes to one registry at a time is the client's to bound."""
-_BARE = re.compile(r"[0-9a-f]{64}")
-_IMPORTED = re.compile(r"library/import-\d{4}-\d\d-\d\d")
 
 
-@dataclass(frozen=True, slots=True)
-class ImageId:
-    """A digest, and the repository under whose name the runtime has it: None if it only has the digest.
-
-    ``imported``: the name is one that ``ctr images import`` makes, so no registry has it.
-    """
-
-    digest: str
-    repository: Reference | None = None
-    imported: bool = False
-
-
-def parse_image_id(text: str) -> ImageId | str:
-    """Read an imageID; what is wrong with it if it has no digest."""
-    plain = f"sha256:{text}" if _BARE.fullmatch(text) else text
-    if check_digest(plain) is None:
-        return ImageId(plain)
+def parse_image_id(text: str) -> Reference | str:
+    """Read an imageID; why it names nothing in a registry if it does not."""
+    if check_digest(text) is None:
+        return "its node has no name for the image: it was imported or built there"
     try:
-        found = parse_reference(plain)
+        found = parse_reference(text)
     except InvalidReferenceError as error:
         return f"imageID {escape_printable(text)} can't be read: {error.fault}"
-    if found.digest is None:
-        return f"imageID {escape_printable(text)} has no digest"
-    if found.registry == "docker.io" and _IMPORTED.fullmatch(found.repository):
-        return ImageId(found.digest, imported=True)
-    return ImageId(found.digest, found)
+    return found if found.digest else f"imageID {escape_printable(text)} has no digest"
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,24 +66,21 @@ async def _looked_up(registry: Registry, question: Question) -> RegistryDigest:
     for place in places:
         try:
             with share_deadline():
-                # A repository's name with a digest is never a config's.
-                if parsed.repository is None and not parsed.imported:
-                    return await _config(registry, place)
                 return await _manifest(registry, place)
         except RegistryError as error:
             errors.append(error)
-    return _not_found(parsed, places, errors)
+    return _not_found(places, errors)
 
 
-def _places(parsed: ImageId, images: Iterable[str]) -> tuple[Reference, ...]:
+def _places(image_id: Reference, images: Iterable[str]) -> tuple[Reference, ...]:
     """The repositories to query, each at the digest: that of the imageID, which a mirror or a second name may have."""
-    found = [] if parsed.repository is None else [parsed.repository]
+    found = [image_id]
     for image in images:
         try:
             found.append(parse_reference(image))
         except InvalidReferenceError:
             continue
-    return tuple(dict.fromkeys(each.at(parsed.digest) for each in found))
+    return tuple(dict.fromkeys(each.at(image_id.digest or "") for each in found))
 
 
 async def _manifest(registry: Registry, place: Reference) -> RegistryDigest:
@@ -121,41 +94,15 @@ async def _manifest(registry: Registry, place: Reference) -> RegistryDigest:
     return RegistryDigest(DigestKind.MANIFEST, digest, inspected, entry.platform, entry.note)
 
 
-async def _config(registry: Registry, place: Reference) -> RegistryDigest:
-    """Return a digest alone is a config's."""
-    digest = place.digest or ""
-    try:
-        content = decode_json(await registry.blob(place, Descriptor("", digest, -1), limit=CONFIG_LIMIT))
-    except ValueError:
-        content = None
-    if not isinstance(content, dict):
-        return RegistryDigest(DigestKind.UNKNOWN, digest, reason=f"{digest} is not a config")
-    platform = read_platform(content)
-    if not platform.architecture or platform.is_unknown:
-        return RegistryDigest(DigestKind.CONFIG, digest, reason="its config has no architecture")
-    return RegistryDigest(DigestKind.CONFIG, digest, platform=platform)
-
-
-def _not_found(parsed: ImageId, places: tuple[Reference, ...], errors: list[RegistryError]) -> RegistryDigest:
-    """Return why no registry could be queried, or none has the digest; of several errors the one that can be mended."""
-    if not places:
-        reason = (
-            "imported from an archive" if parsed.imported else "its image has no valid name to query a registry for"
-        )
-        return RegistryDigest(DigestKind.UNKNOWN, parsed.digest, reason=reason)
+def _not_found(places: tuple[Reference, ...], errors: list[RegistryError]) -> RegistryDigest:
+    """Return why no registry has the digest; of several errors the one that can be mended."""
+    digest = places[0].digest or ""
     error = next((each for each in errors if each.reason is not RegistryReason.NOT_FOUND), None)
     if error is not None:
         text = f"{error.reason}: {error.detail}" if error.detail else str(error.reason)
-        where = error.registry
-        return RegistryDigest(
-            DigestKind.UNKNOWN, parsed.digest, reason=f"{where}: {text}", settled_by=error.hint.rstrip(".")
-        )
+        reason = f"{error.registry}: {text}"
+        return RegistryDigest(DigestKind.UNKNOWN, digest, reason=reason, settled_by=error.hint.rstrip("."))
     names = " and ".join(each.name for each in places)
     have = "have" if len(places) > 1 else "has"
-    if parsed.imported:
-        why = "the image was imported from an archive"
-    elif parsed.repository is None:
-        why = "the image was imported or built on the node, or deleted from the registry"
-    else:
-        why = "the tag has moved since and the image was deleted, or it was imported"
-    return RegistryDigest(DigestKind.UNKNOWN, parsed.digest, reason=f"{names} no longer {have} {parsed.digest}: {why}")
+    why = "the tag has moved since and the image was deleted, or it was imported"
+    return RegistryDigest(DigestKind.UNKNOWN, digest, reason=f"{names} no longer {have} {digest}: {why}")

@@ -22,7 +22,7 @@ class Proof(StrEnum):
     CONSISTENT = "consistent"
     """The imageID is an index's, and the index has the platform that the runtime must choose."""
     PROVEN = "proven"
-    """The platform manifest, the config, or the running process is of the node's architecture."""
+    """The platform manifest or the running process is of the node's architecture."""
 
 
 class DigestKind(StrEnum):
@@ -30,7 +30,6 @@ class DigestKind(StrEnum):
 
     INDEX = "index"
     MANIFEST = "platform manifest"
-    CONFIG = "config"
     UNKNOWN = "unknown"
 
 
@@ -45,7 +44,7 @@ class StartFailure(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class PodContainer:
-    """One container or image volume of a pod that has been assigned to a node.
+    """One container of a pod that has been assigned to a node.
 
     ``image`` is as the pod's spec has it and ``reported`` as its status; ``image_id`` is the status's, as the runtime
     spells it, and empty if the image was not pulled. ``container_id`` has no scheme (``containerd://``). ``state`` is
@@ -93,8 +92,8 @@ class Pods:
 class RegistryDigest:
     """What a registry says about the digest in an imageID.
 
-    ``inspected`` is there for an index or a platform manifest, ``platform`` for a platform manifest or a config whose
-    content says it. ``reason`` says why the kind or the platform is unknown, ``settled_by`` what would settle it.
+    ``inspected`` is there for an index or a platform manifest, ``platform`` for a platform manifest whose config says
+    it. ``reason`` says why the kind or the platform is unknown, ``settled_by`` what would settle it.
     """
 
     kind: DigestKind

@@ -7,8 +7,7 @@ from dataclasses import replace
 from multiarch.facts.architectures import Architecture, normalise_platform
 from multiarch.images.elf import Elf
 from multiarch.images.model import LINUX, Judgement, Platform, Verdict
-from multiarch.images.verdict import judge_image, judge_volume
-from multiarch.manifests.containers import ContainerRole
+from multiarch.images.verdict import judge_image
 from multiarch.observed.nodes import ObservedNode
 from multiarch.verify.on_node.model import RunningContainer
 from multiarch.verify.pods.model import DigestKind, Judged, PodContainer, Proof, RegistryDigest, StartFailure
@@ -37,8 +36,7 @@ def judge_by_registry(container: PodContainer, node: ObservedNode | None, digest
     if not container.image_id:
         return replace(found, verdict=Proof.WRONG, reason=_not_pulled(container, architecture))
     if digest.kind is DigestKind.INDEX and digest.inspected is not None:
-        rule = judge_volume if container.role is ContainerRole.VOLUME else judge_image
-        found = _of_index(found, rule(digest.inspected, architecture))
+        found = _of_index(found, judge_image(digest.inspected, architecture))
     elif digest.platform is not None:
         found = _of_platform(found, digest.platform, architecture)
     else:
@@ -107,27 +105,18 @@ def _settled_by(container: PodContainer, settled_by: str) -> str:
 
 def _of_index(found: Judged, judgement: Judgement) -> Judged:
     proof = _PROOFS[judgement.verdict]
-    if proof is Proof.CONSISTENT and found.container.role is ContainerRole.VOLUME:
-        settled_by = ""
-    else:
-        settled_by = "" if proof is Proof.WRONG else _settled_by(found.container, "")
+    settled_by = "" if proof is Proof.WRONG else _settled_by(found.container, "")
     return replace(
         found, verdict=proof, reason=judgement.reason, manifest=judgement.digest or "", settled_by=settled_by
     )
 
 
 def _of_platform(found: Judged, platform: Platform, architecture: Architecture) -> Judged:
-    """Judge by the config's platform, which the platform manifest and the config themselves lead to."""
-    manifest = found.digest if found.digest_kind is DigestKind.MANIFEST else found.manifest
-    if platform.os in (LINUX, "") and platform.architecture == architecture:
-        return replace(
-            found, verdict=Proof.PROVEN, reason=f"its config is {platform}", manifest=manifest, settled_by=""
-        )
-    if found.container.role is ContainerRole.VOLUME:
-        reason = f"its config is {platform}; the files of a volume are not run"
-        return replace(found, verdict=Proof.CONSISTENT, reason=reason, manifest=manifest, settled_by="")
-    reason = f"its config is {platform}, and the node is {architecture}"
-    return replace(found, verdict=Proof.WRONG, reason=reason, manifest=manifest, settled_by="")
+    """Judge by the platform of the config that the platform manifest leads to."""
+    proof, reason = Proof.PROVEN, f"its config is {platform}"
+    if platform.os not in (LINUX, "") or platform.architecture != architecture:
+        proof, reason = Proof.WRONG, f"{reason}, and the node is {architecture}"
+    return replace(found, verdict=proof, reason=reason, manifest=found.digest, settled_by="")
 
 
 def _failed(found: Judged, architecture: Architecture) -> Judged:

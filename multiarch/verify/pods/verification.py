@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 
-from multiarch.facts.labels import ARCHITECTURE
 from multiarch.observed.nodes import ObservedNode
 from multiarch.registry.model import Registry
 from multiarch.ssm.model import InstanceAnswer
@@ -83,17 +82,12 @@ def _on_node(judged: Judged, held: RunningContainer | None, answer: NodeReport |
 
 
 def _notes(nodes: Mapping[str, ObservedNode], reports: Reports | None) -> Iterator[str]:
-    """Yield sentences about nodes: where their architecture is in doubt, and which could not be queried."""
+    """Yield a sentence about the nodes that could not be queried, for each reason."""
     silent: dict[tuple[str, str], list[str]] = {}
     for name, node in sorted(nodes.items()):
-        if (label := node.labels.get(ARCHITECTURE, "")) not in ("", node.architecture):
-            said = f"its kubelet reports {node.architecture}, but its label {ARCHITECTURE} is {label}"
-            yield f"Node {name}: {said}."
         report = None if reports is None else reports.get(node.instance)
         if isinstance(report, InstanceAnswer):
             silent.setdefault((f"{report.status}: {report.reason}".rstrip(": ."), report.hint), []).append(name)
-        elif isinstance(report, NodeReport) and report.architecture is not None and report.architecture != node.known:
-            yield f"Node {name}: its kubelet reports {node.architecture}, but uname -m says {report.machine}."
     for (reason, hint), names in sorted(silent.items()):
         more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
         yield f"Not queried through SSM: {', '.join(names[:_NAMED])}{more} ({reason}). {hint}".rstrip()

@@ -11,42 +11,28 @@ from collections.abc import Sequence
 from typing import Final
 
 from sandbox.cluster.bootstrap.model import KubeletStart, NodeStartError
-from sandbox.cluster.bootstrap.parts import check_certificate, read_parts, split_flags
+from sandbox.cluster.bootstrap.parts import read_parts
 
 _BOOTSTRAP: Final = "/etc/eks/bootstrap.sh"
 _CALL: Final = re.compile(rf"^{re.escape(_BOOTSTRAP)}(?: .*)?$", re.MULTILINE)
-_OPTIONS: Final = frozenset(
-    ("--apiserver-endpoint", "--b64-cluster-ca", "--dns-cluster-ip", "--ip-family", "--kubelet-extra-args")
-) | {"--service-ipv6-cidr", "--use-max-pods"}
 
 
 def read(documents: Sequence[str]) -> KubeletStart:
     """Read user data: scripts, or archives with scripts. The reader runs nothing of them.
 
     The last line of a script that begins with the call is its call. Max pods are not in ``config`` where
-    ``bootstrap.sh`` takes them from the image's table. Raises NodeStartError if a node would not join, and for user
-    data of another form than the project renders.
+    ``bootstrap.sh`` takes them from the image's table. Raises NodeStartError if there is not one call with options.
     """
     scripts = [script for each in documents for script in read_parts(each, "text/x-shellscript")]
     calls = [found[-1] for script in scripts if (found := _CALL.findall(script.replace("\\\n", " ")))]
     if len(calls) != 1:
         raise NodeStartError(f"{len(calls)} scripts in the user data call {_BOOTSTRAP}, not one.")
     try:
-        _, cluster, *rest = shlex.split(calls[0])
+        _, _, *rest = shlex.split(calls[0])
         options = dict(zip(rest[::2], rest[1::2], strict=True))
+        # In Environment= of a systemd unit %% is a %; systemd splits it again.
+        flags = shlex.split(options.get("--kubelet-extra-args", "").replace("%%", "%"))
     except ValueError as error:
         raise NodeStartError(f"bash can't read {calls[0]!r} ({error}). The node does not join.") from error
-    if unknown := sorted(set(options) - _OPTIONS):
-        raise NodeStartError(f"{_BOOTSTRAP} has no option {', '.join(unknown)}. The node does not join as planned.")
-    endpoint, certificate = options.get("--apiserver-endpoint", ""), options.get("--b64-cluster-ca", "")
-    if not (endpoint and certificate):
-        endpoint = certificate = ""  # bootstrap.sh queries EKS for both
     addresses = options.get("--dns-cluster-ip")
-    return KubeletStart(
-        # In Environment= of a systemd unit %% is a %.
-        flags=split_flags(options.get("--kubelet-extra-args", "").replace("%%", "%")),
-        config={"clusterDNS": addresses.split(",")} if addresses else {},
-        cluster=cluster,
-        endpoint=endpoint,
-        certificate_authority=check_certificate(certificate),
-    )
+    return KubeletStart(tuple(flags), {"clusterDNS": addresses.split(",")} if addresses else {})

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from sandbox.cluster.bootstrap.model import KubeletStart, NodeStartError
-from sandbox.cluster.bootstrap.parts import check_certificate, merge
+from sandbox.cluster.bootstrap.parts import merge
 
 _CONFIG: Mapping[str, str] = {
     "cluster-dns-ip": "clusterDNS",
@@ -51,9 +51,6 @@ def read(documents: Sequence[str]) -> KubeletStart:
     return KubeletStart(
         flags=tuple(_flags(kubernetes)),
         config={_CONFIG[key]: _value(key, value) for key, value in kubernetes.items() if key in _CONFIG},
-        cluster=kubernetes["cluster-name"],
-        endpoint=kubernetes["api-server"],
-        certificate_authority=check_certificate(kubernetes["cluster-certificate"]),
     )
 
 

@@ -12,16 +12,13 @@ from dataclasses import dataclass, replace
 from multiarch.autoscaling.node_labels import build_group_labels
 from multiarch.errors import look_up
 from multiarch.facts import labels as keys
-from multiarch.facts.ami_families import AmiFamily, get_family
+from multiarch.facts.ami_families import AmiFamily
 from multiarch.facts.instance_types import recommend_max_pods
 from multiarch.nodes.model import BootstrapCase, ClusterFacts, NodeGroupPlan
 from multiarch.nodes.user_data import render_user_data
 from sandbox.cluster.bootstrap import al2, al2023, bottlerocket
-from sandbox.cluster.bootstrap.model import KubeletStart, NodeStartError
-from sandbox.cluster.bootstrap.parts import is_archive
+from sandbox.cluster.bootstrap.model import KubeletStart
 from sandbox.cluster.bootstrap.registration import Registration
-
-__all__ = ["READERS", "ManagedGroup", "expected", "group_start", "made_group", "render_eks_part"]
 
 READERS: Mapping[AmiFamily, Callable[[Sequence[str]], KubeletStart]] = {
     AmiFamily.AL2: al2.read,
@@ -51,7 +48,7 @@ class ManagedGroup:
         }
 
 
-def render_eks_part(group: NodeGroupPlan, cluster: ClusterFacts, made: ManagedGroup) -> str:
+def _render_eks_part(group: NodeGroupPlan, cluster: ClusterFacts, made: ManagedGroup) -> str:
     """Render a stand-in for what EKS adds to the user data of a managed group without a custom AMI.
 
     It starts the kubelet as the user data of a custom AMI does, with EKS's labels. EKS computes max pods itself: the
@@ -70,7 +67,7 @@ def render_eks_part(group: NodeGroupPlan, cluster: ClusterFacts, made: ManagedGr
     return render_user_data(own, cluster)
 
 
-def made_group(group: NodeGroupPlan) -> ManagedGroup:
+def _made_group(group: NodeGroupPlan) -> ManagedGroup:
     """Return a managed group as EKS could have made it."""
     return ManagedGroup(f"{group.name_prefix}20260101000000000000000001")
 
@@ -80,16 +77,12 @@ def group_start(
 ) -> KubeletStart:
     """Return how a node of ``group`` starts with the group's rendered user data (plain text, empty if there is none).
 
-    EKS adds its part for managed groups without a custom AMI; :func:`render_eks_part` stands in for it, with ``made``
-    or else :func:`made_group`. Raises NodeStartError if a node would not join.
+    EKS adds its part for managed groups without a custom AMI; :func:`_render_eks_part` stands in for it, with ``made``
+    or else :func:`_made_group`. Raises NodeStartError if a node would not join.
     """
     documents = [user_data] if user_data else []
     if group.case is BootstrapCase.EKS:
-        if user_data and get_family(group.family).has_shell and not is_archive(user_data):
-            raise NodeStartError(
-                "EKS rejects the launch template: user data that it merges has to be a MIME archive. No node starts."
-            )
-        documents.insert(0, render_eks_part(group, cluster, made or made_group(group)))
+        documents.insert(0, _render_eks_part(group, cluster, made or _made_group(group)))
     return look_up("AMI family with a reader of user data", group.family, READERS)(documents)
 
 
@@ -100,5 +93,5 @@ def expected(group: NodeGroupPlan, made: ManagedGroup | None = None) -> Registra
     """
     labels = build_group_labels(group)
     if group.case is BootstrapCase.EKS:
-        labels |= (made or made_group(group)).labels
+        labels |= (made or _made_group(group)).labels
     return Registration(labels, tuple(sorted(group.taints)))

@@ -22,12 +22,8 @@ class KubeletStart:
 
     ``flags`` are the arguments (``--name=value``) that user data adds to the image's own, in their order.
     ``config`` has the fields of KubeletConfiguration (``kubelet.config.k8s.io/v1beta1``) that user data determines; all
-    others are the image's. ``endpoint`` is the API server's URL and ``certificate_authority`` its certificates as
-    base64 PEM; both are empty where the node queries EKS for them (AL2).
+    others are the image's.
     """
 
     flags: tuple[str, ...]
     config: Mapping[str, Any]
-    cluster: str
-    endpoint: str
-    certificate_authority: str

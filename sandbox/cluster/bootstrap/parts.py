@@ -1,14 +1,10 @@
-"""What the readers of all AMI families share: parts of an archive, merged documents, certificates, quoted flags.
+"""What the readers of all AMI families share: parts of an archive, merged documents.
 
-Sources: cloud-init, "User-data formats"; nodeadm, ``internal/configprovider/mime.go``; systemd.service(5), "Command
-lines".
+Sources: cloud-init, "User-data formats"; nodeadm, ``internal/configprovider/mime.go``.
 """
 
 from __future__ import annotations
 
-import base64
-import binascii
-import shlex
 from collections.abc import Mapping
 from email import message_from_string
 from typing import Any
@@ -16,17 +12,12 @@ from typing import Any
 from sandbox.cluster.bootstrap.model import NodeStartError
 
 
-def is_archive(user_data: str) -> bool:
-    """Return whether the user data begins with MIME headers."""
-    return user_data.lstrip().lower().startswith(("mime-version:", "content-type:"))
-
-
 def read_parts(user_data: str, content_type: str) -> list[str]:
     """Return the parts of an archive that have this content type, or the user data itself if it is no archive.
 
     Raises NodeStartError for a broken archive.
     """
-    if not is_archive(user_data):
+    if not user_data.lstrip().lower().startswith(("mime-version:", "content-type:")):
         return [user_data]
     every = list(message_from_string(user_data.lstrip()).walk())  # the archive, then its parts
     faults = sorted({type(defect).__name__ for each in every for defect in each.defects})
@@ -44,27 +35,3 @@ def merge(under: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
         below = result.get(key)
         result[key] = merge(below, value) if isinstance(below, Mapping) and isinstance(value, Mapping) else value
     return result
-
-
-def check_certificate(certificate: str) -> str:
-    """Return the certificate authority as it is written. Raises NodeStartError if it is not base64."""
-    try:
-        base64.b64decode(certificate, validate=True)
-    except (binascii.Error, ValueError) as error:
-        raise NodeStartError(
-            f"The cluster's certificate authority is not base64 ({error}): the node does not join."
-        ) from error
-    return certificate
-
-
-def split_flags(value: str) -> tuple[str, ...]:
-    """Split the kubelet's arguments as systemd splits a variable of its unit: at white space, without quotes.
-
-    Raises NodeStartError for a quote that is not closed.
-    """
-    try:
-        return tuple(shlex.split(value))
-    except ValueError as error:
-        raise NodeStartError(
-            f"systemd can't read the kubelet's arguments {value!r} ({error}). The kubelet does not start."
-        ) from error

@@ -21,7 +21,7 @@ Json = Mapping[str, Any]
 
 def breaks(before: Json, after: Json) -> list[str]:
     """One line for each thing that a program could use and can't any more, sorted."""
-    return sorted({*_resources(before, after), *_types(before, after)})
+    return sorted(_compare(_list_surface(before), _list_surface(after)))
 
 
 def unaccepted() -> list[str]:
@@ -36,53 +36,47 @@ def read(file: Path) -> Json:
     return found
 
 
-def _resources(before: Json, after: Json) -> Iterator[str]:
-    for token, old in before["resources"].items():
-        name, new = _name(token), after["resources"].get(token)
-        if new is None:
-            yield f"{name}: the resource is removed"
-            continue
-        yield from _inputs(
-            name, old["inputProperties"], new["inputProperties"], old["requiredInputs"], new["requiredInputs"]
-        )
-        yield from _outputs(name, old["properties"], new["properties"], old["required"], new["required"])
+def _list_surface(schema: Json) -> dict[tuple[str, str], dict[str, tuple[str, bool]]]:
+    """The properties of each resource and type, by its name and whether they are inputs or outputs.
+
+    A property has a type, and is required or not.
+    """
+    found = {}
+    for token, row in schema["resources"].items():
+        found[_name(token), "input"] = _list_properties(row["inputProperties"], row["requiredInputs"])
+        found[_name(token), "output"] = _list_properties(row["properties"], row["required"])
+    for token, row in schema["types"].items():
+        kind = "input" if token.endswith("Settings") else "output"
+        found[_name(token), kind] = _list_properties(row.get("properties", {}), row.get("required", []))
+    return found
 
 
-def _types(before: Json, after: Json) -> Iterator[str]:
-    """Types of inputs and of outputs: neither may lose a property, or a program that reads or sets it breaks."""
-    of_outputs = _reached(before, "properties")
-    for token, old in before["types"].items():
-        name, new = _name(token), after["types"].get(token)
-        if new is None:
-            yield f"{name}: the type is removed"
-            continue
-        compare = _outputs if token in of_outputs else _inputs
-        yield from compare(
-            name, old.get("properties", {}), new.get("properties", {}), old.get("required", []), new.get("required", [])
-        )
+def _list_properties(properties: Json, required: list[str]) -> dict[str, tuple[str, bool]]:
+    return {key: (shape(each), key in required) for key, each in properties.items()}
 
 
-def _inputs(name: str, old: Json, new: Json, was_required: list[str], is_required: list[str]) -> Iterator[str]:
-    yield from _changed(name, old, new, "input")
-    for key in sorted(set(is_required) - set(was_required)):
-        yield f"{name}.{key}: the input is required now"
-
-
-def _outputs(name: str, old: Json, new: Json, was_required: list[str], is_required: list[str]) -> Iterator[str]:
-    yield from _changed(name, old, new, "output")
-    for key in sorted((set(was_required) - set(is_required)) & new.keys()):
-        yield f"{name}.{key}: the output may be missing now"
-
-
-def _changed(name: str, old: Json, new: Json, kind: str) -> Iterator[str]:
-    for key, was in old.items():
-        if key not in new:
+def _compare(
+    before: Mapping[tuple[str, str], Mapping[str, tuple[str, bool]]],
+    after: Mapping[tuple[str, str], Mapping[str, tuple[str, bool]]],
+) -> Iterator[str]:
+    gone = {name for name, _ in before} - {name for name, _ in after}
+    for name in gone:
+        whole = "resource" if {(name, "input"), (name, "output")} <= before.keys() else "type"
+        yield f"{name}: the {whole} is removed"
+    for (name, kind), old in before.items():
+        new = after.get((name, kind), {})
+        for key in old.keys() - new.keys() if name not in gone else ():
             yield f"{name}.{key}: the {kind} is removed"
-        elif (before := shape(was)) != (after := shape(new[key])):
+        for key in old.keys() & new.keys():
+            (was, needed), (now, needs) = old[key], new[key]
             # A value may be an output where it had to be known: every program that passed one still can.
-            if kind == "input" and before.replace("plain ", "") == after:
-                continue
-            yield f"{name}.{key}: the {kind}'s type changed from {before} to {after}"
+            if now not in (was, was.replace("plain ", "") if kind == "input" else was):
+                yield f"{name}.{key}: the {kind}'s type changed from {was} to {now}"
+            if kind == "output" and needed and not needs:
+                yield f"{name}.{key}: the output may be missing now"
+        for key in new if kind == "input" else ():
+            if new[key][1] and not (key in old and old[key][1]):
+                yield f"{name}.{key}: the input is required now"
 
 
 def shape(prop: Json) -> str:
@@ -95,26 +89,6 @@ def shape(prop: Json) -> str:
     if "additionalProperties" in prop:
         return f"{plain}map of {shape(prop['additionalProperties'])}"
     return f"{plain}{prop['type']}"
-
-
-def _reached(schema: Json, where: str) -> set[str]:
-    """The types that outputs use."""
-    found: set[str] = set()
-
-    def walk(value: Any) -> None:  # noqa: ANN401  (JSON)
-        if isinstance(value, Mapping):
-            reference = value.get("$ref")
-            if isinstance(reference, str) and reference.startswith("#/types/"):
-                token = reference.removeprefix("#/types/")
-                if token not in found:
-                    found.add(token)
-                    walk(schema["types"][token])
-            for inner in value.values():
-                walk(inner)
-
-    for resource in schema["resources"].values():
-        walk(resource[where])
-    return found
 
 
 def _name(token: str) -> str:

@@ -51,14 +51,6 @@ def inputs(resources: Any) -> Any:  # noqa: ANN401  (JSON)
             "NodeGroup.minSize: the input is required now",
         ),
         (
-            lambda resources, _: inputs(resources)["minSize"].update(type="string"),
-            "NodeGroup.minSize: the input's type changed from plain integer to plain string",
-        ),
-        (
-            lambda resources, _: inputs(resources)["subnetIds"].update(plain=True),
-            "NodeGroup.subnetIds: the input's type changed from list of string to plain list of string",
-        ),
-        (
             lambda resources, _: inputs(resources)["instanceTypes"].update(items={"type": "any"}),
             "NodeGroup.instanceTypes: the input's type changed from plain list of plain string to plain list of any",
         ),
@@ -71,11 +63,6 @@ def inputs(resources: Any) -> Any:  # noqa: ANN401  (JSON)
             "NodeGroup.nodeRoleArn: the output may be missing now",
         ),
         (lambda _, types: types.pop(TYPE), "NodePoolSettings: the type is removed"),
-        (lambda _, types: types[TYPE]["properties"].pop("weight"), "NodePoolSettings.weight: the input is removed"),
-        (
-            lambda _, types: types[TYPE].setdefault("required", []).append("weight"),
-            "NodePoolSettings.weight: the input is required now",
-        ),
         (
             lambda _, types: types[OUTPUT]["required"].remove("architecture"),
             "NodeGroupOutput.architecture: the output may be missing now",

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from multiarch.observed.resources.paths import SECRET, UNKNOWN
 from multiarch.review.digest import build_digest
-from multiarch.review.model import Operation
+from multiarch.review.model import Operation, Step
 from tests.review.by_hand import (
     ADD_ON,
     CLUSTER,
@@ -87,7 +87,15 @@ def test_no_shape_of_a_resource_makes_a_finder_fail(data: st.DataObject) -> None
     new = data.draw(st.none() | st.just(base) | mutated(base)) if old is not None else base
     replaced = Operation.REPLACE if old is not None and new is not None and data.draw(st.booleans()) else None
     name = data.draw(st.sampled_from(["web", "karpenter", "cluster-autoscaler"]))
-    step = made(kind, name, old, new, operation=replaced)
+    assert_readable(made(kind, name, old, new, operation=replaced))
+
+
+def test_values_of_a_requirement_may_be_no_list() -> None:
+    values = ("spec", "template", "spec", "requirements", 0, "values")
+    assert_readable(made(POOL, "web", NODE_POOL, with_value(NODE_POOL, values, value=True)))
+
+
+def assert_readable(step: Step) -> None:
     others = [made(GROUP, "other", MANAGED, MANAGED), made(POOL, "other", NODE_POOL, NODE_POOL)]
     (reviewed,) = build_digest([change(step, *others)]).stacks
     for finding in (entry.finding for entry in reviewed.entries):

@@ -270,9 +270,14 @@ def test_a_changed_node_class_rolls_the_nodes_of_its_pools() -> None:
         NODE_CLASS, "default", EC2_NODE_CLASS, {"spec": {"amiSelectorTerms": [{"alias": "al2023@v20260801"}]}}
     )
     found = only(image, made(POOL, "general-arm64-spot", NODE_POOL, NODE_POOL))
-    assert found.subject == "EC2NodeClass default"
-    assert "Reason: amiSelectorTerms al2023@v20260715 → al2023@v20260801." in found.details
-    assert "general-arm64-spot: at most 10% of them at a time (rounded up)." in found.details
+    assert (found.subject, found.urns) == ("NodePool general-arm64-spot", (image.urn,))
+    assert found.text == "Karpenter replaces all nodes, at most 10% of them at a time (rounded up)."
+    assert "Reason: EC2NodeClass default: amiSelectorTerms al2023@v20260715 → al2023@v20260801." in found.details
+    alone = only(image)
+    assert (alone.subject, alone.text) == (
+        "NodePool with EC2NodeClass default",
+        "Karpenter replaces all nodes, as its budgets allow.",
+    )
 
 
 def test_a_changed_node_class_of_eks_auto_mode_rolls_the_nodes_of_its_pools() -> None:
@@ -280,9 +285,9 @@ def test_a_changed_node_class_of_eks_auto_mode_rolls_the_nodes_of_its_pools() ->
     own = {**NODE_POOL, "spec": {"template": {"spec": pool}}}
     role = changed(AUTO_MODE_CLASS, "multiarch", {"spec": {"role": "a"}}, {"spec": {"role": "b"}})
     found = only(role, made(POOL, "general-arm64-spot", own, own))
-    assert found.subject == "NodeClass multiarch"
-    assert found.text.startswith("EKS Auto Mode replaces all nodes of the NodePools with this NodeClass")
-    assert "general-arm64-spot: at most 10% of them at a time (rounded up)." in found.details
+    assert found.subject == "NodePool general-arm64-spot"
+    assert found.text == "EKS Auto Mode replaces all nodes, at most 10% of them at a time (rounded up)."
+    assert "Reason: NodeClass multiarch: role a → b." in found.details
     # Its own default.
     assert "drained for 24h at most" in said([found])
     assert only(changed(POOL, "p", own, {"spec": {"template": {"spec": {**pool, **other}}}})).text.startswith(
@@ -332,11 +337,11 @@ def test_without_a_preview_the_stack_files_say_which_groups_roll(words: dict[str
 
 def test_without_a_preview_removed_groups_are_named() -> None:
     more = {"nodeGroups": {"batch": {"instanceTypes": ["m7i.large"], "capacityType": "spot"}}}
-    (found,) = node_rolls.find_node_rolls(change(plans=(plan(more), plan())))
+    (found,) = node_rolls.find_node_rolls(change(plans=(plan(more), plan()), succeeded=False))
     assert (found.rule.name, found.subject) == ("remove-nodes", "node group batch")
     assert found.text == "The group is deleted, and all of its nodes end."
     other = {"nodeGroups": {"jobs": more["nodeGroups"]["batch"]}}
-    (found,) = node_rolls.find_node_rolls(change(plans=(plan(more), plan(other))))
+    (found,) = node_rolls.find_node_rolls(change(plans=(plan(more), plan(other)), succeeded=False))
     assert (found.rule.name, found.details[0]) == ("roll-nodes", "It has a successor: batch is renamed to jobs.")
 
 

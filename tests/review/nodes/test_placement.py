@@ -23,7 +23,6 @@ from tests.review.by_hand import (
     change,
     changed,
     made,
-    said,
 )
 from tests.stack.words import plan
 
@@ -75,23 +74,10 @@ def test_a_lost_taint_lets_other_pods_in() -> None:
     assert found["open-arm64"][0].level is Risk.HIGH
 
 
-def test_another_value_of_a_taint_is_a_change_of_it() -> None:
-    step = changed(GROUP, "graviton", MANAGED, {"taints": tainted("arch=graviton:NO_SCHEDULE")})
-    (text,) = texts(step, rule="change-taints")
-    assert text.startswith("The taint arch=arm64:NoSchedule of its nodes becomes arch=graviton:NoSchedule: pods that")
-
-
 def test_a_new_untainted_arm64_group_is_open_to_images_for_amd64() -> None:
     new = made(GROUP, "arm", None, {**MANAGED, "taints": tainted("a=b:PREFER_NO_SCHEDULE")})
     assert "exec format error" in texts(OTHER, new, rule="open-arm64")[0]
     assert not texts(OTHER, made(GROUP, "arm", None, MANAGED), rule="open-arm64")
-
-
-def test_taints_of_a_self_managed_group_come_from_its_tags() -> None:
-    tags = [SELF_MANAGED["tags"][0]]
-    found = find(changed(SCALING_GROUP, "batch", SELF_MANAGED, {"tags": tags}))
-    assert "lose the taint arch=arm64:NoSchedule" in said(found)
-    assert "keep their taints until they are replaced" in said(found)
 
 
 def test_taints_of_a_self_managed_group_come_from_the_plans_where_there_are_plans() -> None:
@@ -175,28 +161,6 @@ def test_limits_and_number_that_change_together_are_not_rejected() -> None:
     assert texts(step, rule="refused-size") == ["AWS rejects the new sizes (desiredSize 9, minSize 3, maxSize 4)."]
 
 
-def test_a_renamed_group_is_recognised() -> None:
-    steps = (made(GROUP, "graviton", MANAGED, None), made(GROUP, "arm", None, MANAGED))
-    assert texts(*steps, rule="rename-group") == [
-        "graviton is renamed to arm: the new nodes start, then the old ones end, and every pod on them moves."
-    ]
-
-
-def test_a_split_group_and_a_joined_one_are_recognised() -> None:
-    parts = [made(GROUP, f"graviton-{zone}", None, MANAGED) for zone in "ab"]
-    assert (
-        "split into graviton-a and graviton-b"
-        in texts(made(GROUP, "graviton", MANAGED, None), *parts, rule="rename-group")[0]
-    )
-    joined = [made(GROUP, f"graviton-{zone}", MANAGED, None) for zone in "ab"]
-    assert len(texts(*joined, made(GROUP, "graviton", None, MANAGED), rule="rename-group")) == 2
-
-
-def test_another_kind_of_node_is_no_rename() -> None:
-    other = {**MANAGED, "capacityType": "SPOT"}
-    assert not texts(made(GROUP, "graviton", MANAGED, None), made(GROUP, "spot", None, other), rule="rename-group")
-
-
 def test_a_new_group_says_what_it_is_for() -> None:
     (found,) = by_rule(find(OTHER, made(GROUP, "graviton", None, MANAGED)))["add-group"]
     assert found.text == "New: arm64 on-demand nodes, m7g.large; 2 nodes at first, 4 at most."
@@ -207,10 +171,6 @@ def test_a_new_group_says_what_it_is_for() -> None:
     pools = [made(POOL, name, None, NODE_POOL) for name in ("a", "b")]
     (found,) = by_rule(find(OTHER, *pools))["add-group"]
     assert (found.subject, found.text) == ("NodePools a, b", "New: arm64 spot nodes; without a limit.")
-
-
-def test_a_successor_is_not_reported_as_new() -> None:
-    assert "add-group" not in by_rule(find(made(GROUP, "graviton", MANAGED, None), made(GROUP, "arm", None, MANAGED)))
 
 
 @pytest.mark.parametrize(

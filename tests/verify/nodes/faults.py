@@ -33,12 +33,6 @@ def _with_program(world: World) -> World:
     return with_report(world, programs=(replace(kubelet, elf=elf(_other(world))), *others))
 
 
-def _with_new_kubelet(world: World) -> World:
-    assert isinstance(world.report, NodeReport)
-    kubelet, *others = world.report.programs
-    return with_report(world, programs=(replace(kubelet, version="v1.35.9-eks-0000000"), *others))
-
-
 def _of_other_type(world: World) -> World:
     kind = "m7i.large" if _other(world) is Architecture.AMD64 else "m7g.large"
     return with_instance(world, type=kind, architecture=_other(world))
@@ -82,7 +76,6 @@ FAULTS: Mapping[str, Fault] = {
     "never-joined": _joined_never,
     "no-instance": lambda world: with_instance(world, state="terminated"),
     "no-provider-id": lambda world: with_node(world, instance=""),
-    "runtime": lambda world: with_node(world, runtime="docker://20.10.25"),
     "kubelet-version": lambda world: with_report(
         with_node(world, kubelet="v1.34.1-eks-1"),
         programs=(ProgramFile("kubelet", "/usr/bin/kubelet", elf(world.group.architectures[0]), "v1.34.1-eks-1"),),
@@ -97,9 +90,6 @@ FAULTS: Mapping[str, Fault] = {
         world, machine="x86_64" if _other(world) is Architecture.AMD64 else "aarch64", architecture=_other(world)
     ),
     "program-architecture": _with_program,
-    "package-architecture": lambda world: with_report(world, package_architecture=_other(world)),
-    "kernel": lambda world: with_report(world, kernel="5.10.1"),
-    "kubelet-binary": _with_new_kubelet,
     "kubelet-taints": lambda world: with_report(world, labels={"team": "checkout", "tier": "gold"}),
     "taint-late": lambda world: with_report(world, taints=()),
     "not-asked": _answer,

@@ -21,7 +21,6 @@ from multiarch.verify.nodes.model import BootFault, NodeVerdict
 from multiarch.verify.nodes.planned import list_planned_groups
 from multiarch.verify.nodes.rules import RULES
 from multiarch.verify.nodes.taints import list_taint_fixes, with_fixes
-from multiarch.verify.on_node.model import ProgramFile
 from tests.stack.words import AUTO_MODE, plan
 from tests.verify.nodes.faults import FAULTS, ONLY_WITH_TAINTS
 from tests.verify.nodes.worlds import (
@@ -110,7 +109,7 @@ def test_faults_are_found_on_the_nodes_that_have_them_and_on_no_others(
 
 
 def test_errors_come_before_warnings() -> None:
-    world = with_node(healthy(), taints=(), runtime="docker://20")
+    world = with_node(healthy(), taints=(), instance="")
     assert [each.rule.severity for each in row(world).findings] == [Severity.ERROR, Severity.WARNING]
     assert row(world).verdict is NodeVerdict.WRONG
 
@@ -303,11 +302,6 @@ def test_a_node_of_eks_auto_mode_is_compared_without_ssm() -> None:
     assert (found.group, found.findings, found.verdict) == (pool.name, (), NodeVerdict.PARTLY_CHECKED)
     (unchecked,) = found.not_checked
     assert unchecked == "A node of EKS Auto Mode, which takes no command through SSM: its programs were not read."
-
-
-def test_bottlerockets_list_of_packages_is_not_compared_with_the_kubelets_own_version() -> None:
-    listed = ProgramFile("kubelet", "", None, "1.35.2")
-    assert rules(with_report(healthy(), programs=(listed,))) == set()
 
 
 def test_a_group_without_any_node_is_noted_if_it_must_have_some() -> None:

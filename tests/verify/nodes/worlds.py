@@ -99,8 +99,6 @@ def healthy(architecture: Architecture = Architecture.ARM64, number: int = 0, na
         "6.12.40",
         "Amazon Linux 2023.9.20260715",
         programs,
-        f"containerd 2.1.4-1 {machine}",
-        architecture,
         {"team": "checkout"},
         planned.taints,
     )

@@ -33,7 +33,6 @@ def test_a_report_has_the_system_the_programs_and_the_registration() -> None:
             "containerd github.com/containerd/containerd/v2 2.1.4 a1",
         ),
         ("program", "runc", "/usr/sbin/runc", ARM64, "", "--version does not end"),
-        ("package", "containerd 2.1.4-1.amzn2023.0.1 aarch64"),
         ("kubelet", "812"),
         ("flag", "--node-labels=team=payments,pool=api"),
         (
@@ -55,8 +54,6 @@ def test_a_report_has_the_system_the_programs_and_the_registration() -> None:
             ProgramFile("containerd", "/usr/bin/containerd", _AMD64_ELF, "2.1.4"),
             ProgramFile("runc", "/usr/sbin/runc", _ARM64_ELF, "", "--version does not end"),
         ),
-        package="containerd 2.1.4-1.amzn2023.0.1 aarch64",
-        package_architecture=Architecture.ARM64,
         labels={"team": "payments", "pool": "api"},
         taints=(Taint("arch", "arm64", Effect.NO_SCHEDULE),),
     )
@@ -110,7 +107,7 @@ def test_a_node_without_a_kubelet_has_no_labels_but_a_log() -> None:
 
     assert (found.labels, found.taints) == (None, None)
     assert found.boot_log == ("journal: exec format error",)
-    assert found.program("kubelet") == ProgramFile("kubelet", "", None, "", "kubelet is not on PATH")
+    assert found.programs == (ProgramFile("kubelet", "", None, "", "kubelet is not on PATH"),)
 
 
 def test_a_script_in_place_of_a_program_is_a_fault() -> None:
@@ -141,23 +138,12 @@ def test_bottlerocket_answers_with_its_settings() -> None:
         '"settings": {"kubernetes": {"node-labels": '
         '{"team": "payments"}, "node-taints": {"arch": ["arm64:NoSchedule"], "gpu": [":NoExecute"]}}}}'
     )
-    found = parse_report(
-        reports.report(
-            ("bottlerocket", answer),
-            ("inventory", '{"Name":"containerd-2.1","Version":"2.1.4","Architecture":"aarch64"}'),
-            ("inventory", '{"Name":"kubernetes-1.35","Version":"1.35.2","Architecture":"aarch64"}'),
-        )
-    )
+    found = parse_report(reports.report(("bottlerocket", answer)))
 
     assert found.distribution == "Bottlerocket OS 1.42.0 (aws-k8s-1.35)"
     assert found.labels == {"team": "payments"}
     assert [str(taint) for taint in found.taints or ()] == ["arch=arm64:NoSchedule", "gpu:NoExecute"]
-    assert [(each.name, each.version, bool(each.fault)) for each in found.programs] == [
-        ("kubelet", "1.35.2", True),
-        ("containerd", "2.1.4", True),
-        ("runc", "", True),
-    ]
-    assert found.package_architecture is Architecture.ARM64
+    assert found.faults == ("Bottlerocket does not let SSM read its programs",)
 
 
 @pytest.mark.parametrize("answer", ["Failed to connect", "[]", '{"settings": {"kubernetes": {"node-taints": [1]}}}'])

@@ -12,7 +12,7 @@ from multiarch.observed.nodes import ObservedNode
 from multiarch.verify.pods.containers import PodReader
 from multiarch.verify.pods.model import PodContainer, Pods
 
-INDEX, MANIFEST, CONFIG = (f"sha256:{letter * 64}" for letter in "abc")
+INDEX, MANIFEST = (f"sha256:{letter * 64}" for letter in "ab")
 RUNNING: Mapping[str, Any] = {"state": {"running": {"startedAt": "2026-11-21T10:00:00Z"}}}
 EXEC_FORMAT = 'failed to start: exec: "/app": exec format error: unknown'
 

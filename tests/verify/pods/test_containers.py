@@ -10,7 +10,7 @@ from multiarch.manifests.containers import ContainerRole
 from multiarch.manifests.owners import WorkloadKey
 from multiarch.verify.pods.containers import PodReader
 from multiarch.verify.pods.model import StartFailure
-from tests.verify.pods.made import CONFIG, INDEX, crashing, node, pod, read, status
+from tests.verify.pods.made import INDEX, crashing, node, pod, read, status
 
 API = f"example.com/api@{INDEX}"
 
@@ -119,27 +119,6 @@ def test_pods_that_have_ended_are_omitted_unless_their_architecture_ended_them()
         pod(status("app", "api:1", API, **failed), name="failed", phase="Failed"),
     )
     assert ([each.pod for each in pods.containers], pods.not_started) == (["failed"], 0)
-
-
-def test_an_image_volume_is_read_once_per_pod() -> None:
-    mounts = [
-        {"name": "model", "mountPath": "/m", "volumeStatus": {"image": {"imageRef": CONFIG}}},
-        {"name": "tmp", "mountPath": "/t"},
-    ]
-    made = pod(
-        status("a", "api:1", API, 1, volumeMounts=mounts),
-        status("b", "api:1", API, 2, volumeMounts=mounts),
-        spec={"volumes": [{"name": "model", "image": {"reference": "models/llm:1"}}, {"name": "tmp", "emptyDir": {}}]},
-    )
-    pods = read(made)
-    volume = pods.containers[-1]
-    assert len(pods.containers) == 3
-    assert (volume.name, volume.role, volume.image, volume.image_id) == (
-        "model",
-        ContainerRole.VOLUME,
-        "models/llm:1",
-        CONFIG,
-    )
 
 
 def test_a_nodes_architecture_is_its_kubelets_or_else_its_label() -> None:

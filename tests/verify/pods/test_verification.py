@@ -90,22 +90,6 @@ def test_containers_that_the_node_has_no_more_and_nodes_that_do_not_answer_are_s
     assert found.notes == ("Not queried through SSM: amd (offline: last seen 3 hours ago). Restart its SSM agent.",)
 
 
-def test_nodes_whose_architecture_is_in_doubt_are_named() -> None:
-    images = Images()
-    odd = node("odd", "arm64", label="amd64", provider="aws:///eu-west-1a/i-0c")
-    found = verified(
-        images,
-        odd,
-        node("unused", "arm64", label="amd64"),
-        pod(status("app", IMAGE, images.image_id, 1), node="odd"),
-        reports={"i-0c": report(process(1, ARM_ELF), machine="x86_64")},
-    )
-    assert found.notes == (
-        "Node odd: its kubelet reports arm64, but its label kubernetes.io/arch is amd64.",
-        "Node odd: its kubelet reports arm64, but uname -m says x86_64.",
-    )
-
-
 def test_only_nodes_with_running_containers_are_asked() -> None:
     images = Images()
     ended = {"state": {"terminated": {"reason": "Completed"}}}

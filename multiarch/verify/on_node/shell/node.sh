@@ -33,9 +33,6 @@ program() {
 # Bottlerocket has no shell: Run Command reaches its control container, which may query the API.
 bottlerocket() {
   put bottlerocket "$(limited 20 apiclient get os settings.kubernetes.node-labels settings.kubernetes.node-taints 2>&1 | cut -c 1-4000)"
-  inventory=/usr/share/bottlerocket/application-inventory.json
-  [ -r "$inventory" ] && tr -d '\n' <"$inventory" | tr '{' '\n' | grep -E '"Name" *: *"(containerd|runc|kubernetes|kubelet)' |
-    while IFS= read -r row; do put inventory "{${row%%\}*}}"; done
 }
 
 report_kubelet() {
@@ -54,25 +51,6 @@ containerd_settings() {
   done | sed -n '$p')
   # Tables may be written in one line.
   tr '{},' '\n\n\n' <"${file:-/etc/containerd/config.toml}"
-}
-
-report_package() {
-  [ -n "$1" ] || return
-  owner='' said=''
-  if have rpm; then
-    # Even a query writes to the database, so it sees a read-only one; without -n, mount writes to /run.
-    said=$(limited 10 unshare -m sh -c 'mount -n --bind "$1" "$1" && mount -n -o remount,bind,ro "$1" &&
-      exec rpm -qf --qf "%{NAME} %{VERSION}-%{RELEASE} %{ARCH}\n" "$2"' sh "$(rpm --eval %_dbpath)" "$1" 2>&1) && owner=$said
-  fi
-  if [ -z "$owner" ] && have dpkg-query; then
-    name=$(limited 10 dpkg-query -S "$1" | sed -n 's/: \/.*//p' | first_line)
-    [ -z "$name" ] || owner=$(limited 10 dpkg-query -W -f '${Package} ${Version} ${Architecture}\n' "$name")
-  fi
-  if [ -n "$owner" ]; then
-    put package "$(printf '%s\n' "$owner" | first_line)"
-  else
-    put fault "no package is known to own $1${said:+: $(printf '%s\n' "$said" | first_line)}"
-  fi
 }
 
 # What could open a door is taken out: certificates, keys, tokens, passwords, signatures.
@@ -133,7 +111,6 @@ gather() {
   program kubelet "$kubelet" ''
   program containerd "$containerd" ''
   program runc '' "$runc"
-  report_package "$containerd_file"
   if [ -n "$kubelet" ]; then
     report_kubelet
     registration_log

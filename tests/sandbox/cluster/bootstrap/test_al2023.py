@@ -43,25 +43,17 @@ def archive(*documents: str) -> str:
     )
 
 
-@pytest.mark.parametrize("documents", [[archive(CONFIG, MORE)], [archive(CONFIG), archive(MORE)], [CONFIG, MORE]])
+@pytest.mark.parametrize("documents", [[archive(CONFIG, MORE)], [CONFIG, MORE]])
 def test_documents_are_merged_as_nodeadm_merges_them(documents: list[str]) -> None:
     start = read(documents)
-    assert (start.cluster, start.endpoint) == ("shop", "https://x")
-    assert start.certificate_authority == "Y2E="
     assert start.config == {
         "clusterDNS": ["172.20.0.10"],
         "maxPods": 58,
         "evictionHard": {"memory.available": "100Mi", "nodefs.available": "10%"},
     }
-    assert len(start.flags) == 3
     found = registration(start)
     assert found.labels == {"team": "checkout", "tier": "batch"}
     assert list(map(str, found.taints)) == ["arch=arm64:NoSchedule"]
-
-
-def test_the_last_register_with_taints_alone_counts() -> None:
-    more = MORE.replace("--node-labels=tier=batch", "--register-with-taints=dedicated=batch:NoExecute")
-    assert list(map(str, registration(read([CONFIG, more])).taints)) == ["dedicated=batch:NoExecute"]
 
 
 def test_taints_may_be_in_the_configuration_and_labels_in_quotes_as_karpenter_writes_them() -> None:
@@ -73,27 +65,21 @@ def test_taints_may_be_in_the_configuration_and_labels_in_quotes_as_karpenter_wr
 
 
 @pytest.mark.parametrize(
-    ("was", "becomes", "reason"),
+    "documents",
     [
-        ("name: shop, ", "", "cluster has no name"),
-        ("172.20.0.0/16", "everywhere", "does not appear to be an IPv4 or IPv6 network"),
-        ("Y2E=", "'***'", "not base64"),
-        ("v1alpha1", "v1", "apiVersion"),
-        ("name: shop", "name: 7", "spec.cluster.name"),
-        ('flags: ["--node', 'flags: [1, "--node', "spec.kubelet.flags.0"),
-        ("  kubelet:", "  kublet:", "spec.kublet"),
-        ("    flags:", "    flag:", "spec.kubelet.flag"),
-        ("spec:", "spec: [", "can't read the NodeConfig"),
-        ("tier=web", 'tier=\\"web', "systemd can't read"),
+        [],
+        [archive()],
+        ["#!/bin/bash\ntrue\n"],
+        [MORE],
+        [CONFIG.replace("172.20.0.0/16", "everywhere")],
+        [CONFIG.replace("tier=web", 'tier=\\"web')],
     ],
 )
-def test_what_nodeadm_rejects_keeps_the_node_out(was: str, becomes: str, reason: str) -> None:
-    assert was in CONFIG
-    with pytest.raises(NodeStartError, match=reason):
-        read([CONFIG.replace(was, becomes, 1)])
-
-
-@pytest.mark.parametrize("documents", [[], [archive()], ["#!/bin/bash\ntrue\n"]])
-def test_user_data_without_a_node_config_keeps_the_node_out(documents: list[str]) -> None:
+def test_what_nodeadm_rejects_keeps_the_node_out(documents: list[str]) -> None:
     with pytest.raises(NodeStartError, match="does not join"):
         read(documents)
+
+
+def test_a_kubelet_with_an_invalid_taint_does_not_start() -> None:
+    with pytest.raises(NodeStartError, match="does not start"):
+        registration(read([CONFIG.replace(":NoSchedule", ":NO_SCHEDULE")]))

@@ -42,7 +42,6 @@ def test_settings_become_flags_and_configuration_as_the_templates_write_them() -
         "maxPods": 58,
         "evictionHard": {"memory.available": "5%"},
     }
-    assert (start.cluster, start.endpoint, start.certificate_authority) == ("shop", "https://x", "Y2E=")
 
 
 def test_later_settings_override_and_tables_are_merged() -> None:
@@ -55,16 +54,11 @@ def test_later_settings_override_and_tables_are_merged() -> None:
     ("was", "becomes", "reason"),
     [
         ("max-pods", "maxpods", "the unknown .'maxpods'"),
-        ("[settings.kubernetes.node-taints]", "[settings.kubernetes.taints]", "the unknown .'taints'"),
-        ("[settings.host-containers.admin]", "[setting.host-containers.admin]", "the unknown .'setting'"),
         ('cluster-name = "shop"\n', "", "has no .'cluster-name'"),
-        ("Y2E=", "***", "not base64"),
         ("[settings.kubernetes]", "[settings.kubernetes", "not TOML"),
-        ("settings", "setting", "settings.kubernetes"),
     ],
 )
 def test_what_bottlerocket_rejects_keeps_the_node_out(was: str, becomes: str, reason: str) -> None:
     assert was in SETTINGS
-    changed = SETTINGS.replace(was, becomes) if was == "settings" else SETTINGS.replace(was, becomes, 1)
     with pytest.raises(NodeStartError, match=reason):
-        read([changed])
+        read([SETTINGS.replace(was, becomes, 1)])
