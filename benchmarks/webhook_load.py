@@ -192,13 +192,6 @@ def serve_command(folder: Path) -> list[str]:
     return [*command, "--port=0", "--metrics-port=0"]
 
 
-def _start(folder: Path) -> float:
-    """Return seconds from the start of the command until it says that it is ready."""
-    began = time.perf_counter()
-    with running(serve_command(folder)):
-        return time.perf_counter() - began
-
-
 def main() -> None:
     """Print the figures with their limits."""
     with tempfile.TemporaryDirectory(prefix="multiarch-") as name:
@@ -214,7 +207,11 @@ def main() -> None:
             webhook.load(folder, 1)
             loads = [webhook.load(folder, SECONDS) for _ in range(ROUNDS)]
             moderate = [webhook.load(folder, SECONDS, MODERATE_CONNECTIONS) for _ in range(ROUNDS)]
-        starts = [_start(folder) for _ in range(STARTS)]
+        starts = []
+        for _ in range(STARTS):
+            began = time.perf_counter()
+            with running(serve_command(folder)):
+                starts.append(time.perf_counter() - began)
     cpu = _median(loads, "cpu_us")
     rate = statistics.median(each.requests / each.seconds for each in loads)
     print(

@@ -22,7 +22,6 @@ from multiarch.cli import lines
 from multiarch.errors import MultiarchError, StackError, merge_warnings
 from sandbox import backend, environment, lifecycle, plugins, server, state, summary
 from sandbox.cluster import lifecycle as real_cluster
-from sandbox.existing import Tool
 from sandbox.layout import CLONE, Layout
 from tools import build
 
@@ -97,9 +96,7 @@ def _project(
 
 
 def _sandbox(context: typer.Context, providers: str = "") -> lifecycle.Sandbox:
-    sandbox = context.obj
-    if not isinstance(sandbox, lifecycle.Sandbox):
-        raise TypeError(type(sandbox))
+    sandbox: lifecycle.Sandbox = context.obj
     if providers:
         sandbox.official = plugins.parse_names(providers)
     return sandbox
@@ -191,7 +188,7 @@ def env(context: typer.Context, stack: Stack = "checkout-dev") -> None:
 def vpc(context: typer.Context, stack: Stack) -> None:
     """Create a VPC in a stack's region, to try an existing one; prints the key that names it in the stack's file."""
     sandbox = _sandbox(context)
-    print(sandbox.make_vpc(sandbox.layout.stack(stack)).as_yaml(), end="")
+    print(sandbox.make_vpc(sandbox.layout.stack(stack)), end="")
 
 
 @app.command()
@@ -221,11 +218,11 @@ def review_demo(context: typer.Context, stack: Stack = "checkout-dev") -> None:
 
 
 @app.command()
-def existing_demo(context: typer.Context, tool: Annotated[Tool, typer.Argument()] = Tool.EKSCTL) -> None:
-    """Show a stack for a cluster of another tool: its file, its arm64 nodes, and the cluster as it was at the end."""
+def existing_demo(context: typer.Context) -> None:
+    """Show a stack for a cluster of eksctl: its file, its arm64 nodes, and the cluster as it was at the end."""
     from sandbox import existing_demo as demo  # noqa: PLC0415  (makes a cluster of its own)
 
-    demo.show(_sandbox(context).layout, tool, _say, _show)
+    demo.show(_sandbox(context).layout, _say, _show)
 
 
 @app.command()

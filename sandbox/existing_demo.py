@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 import os
 import shutil
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any
 
 from multiarch.errors import OutsideError
 from sandbox import environment, project, server, state
 from sandbox.commands import run_multiarch
-from sandbox.existing import Tool, console, eksctl, terraform
+from sandbox.existing import eksctl
 from sandbox.existing.account import Account
 from sandbox.inventory import Aws
 from sandbox.layout import Layout
@@ -20,16 +20,10 @@ from sandbox.lifecycle import Sandbox
 Say = Callable[[str], None]
 STACK, REGION, VERSION = "shop-prod", "eu-central-1", "1.35"
 """The cluster has the stack's name."""
-SHAPES: Mapping[Tool, Callable[[Account, str], None]] = {
-    Tool.EKSCTL: eksctl.create_cluster,
-    Tool.TERRAFORM: terraform.create_cluster,
-    Tool.CONSOLE: console.create_cluster,
-    Tool.AUTO_MODE: console.create_auto_mode_cluster,
-}
 
 
-def show(layout: Layout, tool: Tool, say: Say, show: Say) -> None:
-    """Show it for a cluster of ``tool``, in a sandbox of its own below that of ``layout``, removed at the end.
+def show(layout: Layout, say: Say, show: Say) -> None:
+    """Show it for a cluster of eksctl, in a sandbox of its own below that of ``layout``, removed at the end.
 
     Raises OutsideError if a command failed, the second preview shows a change, or the cluster is not as it was.
     """
@@ -39,8 +33,8 @@ def show(layout: Layout, tool: Tool, say: Say, show: Say) -> None:
         sandbox.down(force=True)
         project.make_empty(layout, own.root)
         aws = Aws(_start(own), REGION)
-        SHAPES[tool](Account(aws.client, VERSION), STACK)
-        say(f"the cluster {STACK} is there, as {tool} makes it, in a sandbox of its own")
+        eksctl.create_cluster(Account(aws.client, VERSION), STACK)
+        say(f"the cluster {STACK} is there, as eksctl makes it, in a sandbox of its own")
         before = describe(aws, STACK)
         environ = environment.read_aws(aws.url, REGION, os.environ)
         run_multiarch(("stack", "new", "--from-cluster", STACK, "--region", REGION), own.root, show, environ=environ)

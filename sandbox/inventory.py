@@ -19,17 +19,13 @@ from sandbox.layout import Layout
 
 @dataclass(frozen=True, slots=True)
 class Listing:
-    """How the resources of one kind are listed, and a JMESPath to the name of each one that still exists.
-
-    ``everywhere``: every region has the same ones.
-    """
+    """How the resources of one kind are listed, and a JMESPath to the name of each one that still exists."""
 
     label: str
     service: str
     operation: str
     path: str
     arguments: tuple[tuple[str, Any], ...] = ()
-    everywhere: bool = False
 
 
 BY_HAND = "multiarch-sandbox:by-hand"
@@ -64,28 +60,10 @@ KINDS = (
     Listing("elastic IPs", "ec2", "describe_addresses", "Addresses[].AllocationId"),
     Listing("VPC endpoints", "ec2", "describe_vpc_endpoints", "VpcEndpoints[?State!='deleted'].VpcEndpointId"),
     Listing("flow logs", "ec2", "describe_flow_logs", "FlowLogs[].FlowLogId"),
-    Listing(
-        "IAM roles",
-        "iam",
-        "list_roles",
-        "Roles[?!starts_with(Path, '/aws-service-role/')].RoleName",
-        everywhere=True,
-    ),
-    Listing("IAM policies", "iam", "list_policies", "Policies[].Arn", (("Scope", "Local"),), everywhere=True),
-    Listing(
-        "instance profiles",
-        "iam",
-        "list_instance_profiles",
-        "InstanceProfiles[].InstanceProfileName",
-        everywhere=True,
-    ),
-    Listing(
-        "OIDC providers",
-        "iam",
-        "list_open_id_connect_providers",
-        "OpenIDConnectProviderList[].Arn",
-        everywhere=True,
-    ),
+    Listing("IAM roles", "iam", "list_roles", "Roles[?!starts_with(Path, '/aws-service-role/')].RoleName"),
+    Listing("IAM policies", "iam", "list_policies", "Policies[].Arn", (("Scope", "Local"),)),
+    Listing("instance profiles", "iam", "list_instance_profiles", "InstanceProfiles[].InstanceProfileName"),
+    Listing("OIDC providers", "iam", "list_open_id_connect_providers", "OpenIDConnectProviderList[].Arn"),
     Listing("KMS keys", "kms", "list_keys", "Keys[].KeyId"),
     Listing("SQS queues", "sqs", "list_queues", "QueueUrls[]"),
     Listing("EventBridge rules", "events", "list_rules", "Rules[].Name"),
@@ -98,8 +76,8 @@ KINDS = (
         (("Filters", [{"Key": "Owner", "Values": ["Self"]}]),),
     ),
 )
-EVERYWHERE = frozenset(kind.label for kind in KINDS if kind.everywhere)
-"""The labels of what is not in a region."""
+EVERYWHERE = frozenset(kind.label for kind in KINDS if kind.service == "iam")
+"""The labels of what is not in a region: every region has the same."""
 
 # AWS makes these itself when a service first needs one, for example for the first encrypted volume.
 _KEYS_OF_AWS = Listing(

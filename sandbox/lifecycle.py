@@ -156,8 +156,11 @@ class Sandbox:
             self._pulumi("stack", stack, ["rm", "--yes", "--preserve-config"])
             return _done(outcome)
 
-    def make_vpc(self, stack: str) -> vpc.ExistingVpc:
-        """Create a VPC in the region of ``stack``, as if it were there before; ``down`` does not name it as left."""
+    def make_vpc(self, stack: str) -> str:
+        """Create a VPC in the region of ``stack``, as if it were there before; ``down`` does not name it as left.
+
+        Return the key of a stack file that names it.
+        """
         with state.exclusive(self.layout, "vpc"), self._running(stack) as running:
             aws = inventory.Aws(_known(running.server).url, self.layout.region(stack))
             return vpc.create(aws)
@@ -180,11 +183,11 @@ class Sandbox:
         Raises:
             SandboxUsageError: nothing is up.
         """
-        engine, running = state.load(self.layout).engine, server.find_running(self.layout)
-        if engine is None or running is None:
+        found, running = state.load(self.layout).engine, server.find_running(self.layout)
+        if found is None or running is None:
             raise SandboxUsageError("The sandbox is not up.", hint="`make up` starts it.")
-        environment.write_shim(self.layout, engine)
-        return environment.build(self.layout, engine, running.url, stack, self._environ, by_hand=True)
+        environment.write_shim(self.layout, found)
+        return environment.build(self.layout, found, running.url, stack, self._environ, by_hand=True)
 
     # -- the sandbox ------------------------------------------------------------------------------------------------
 

@@ -135,22 +135,6 @@ def test_the_page_about_changes_names_keys_that_the_schema_has() -> None:
         assert has_key(*path) or has_key("nodeGroups", "NAME", *path) or find_elsewhere(key), key
 
 
-def test_the_comparison_with_other_tools_names_keys_of_the_schema_and_counts_right() -> None:
-    text = text_of("docs/explanation/peers.md").split("## Feature by feature")[1]
-    rows = [
-        [cell.strip() for cell in line.strip("|").split("|")]
-        for line in text.splitlines()
-        if line.startswith("| ") and not line.startswith(("| **", "| Feature"))
-    ]
-    keys = [key for row in rows for key in re.findall(r"`([\w.]+)`", row[1])]
-    assert len(keys) > 25
-    assert [key for key in keys if not has_key(*key.split("."))] == []
-    tools = [[cell.split(":")[0].split()[0] for cell in tool] for tool in zip(*rows, strict=True)][1:]
-    counted = [tuple(str(tool.count(word)) for word in ("yes", "partly", "no")) for tool in tools]
-    assert re.findall(r"\b(\d+)/(\d+)/(\d+)", text) == counted
-    assert f"over the {len(rows)} features" in text
-
-
 def shape(value: Any) -> Any:  # noqa: ANN401
     """The keys of a JSON document, at every depth."""
     if isinstance(value, dict):

@@ -9,7 +9,7 @@ import pytest
 
 from multiarch.autoscaling.model import Autoscaler
 from multiarch.stack.load import load_file
-from multiarch.stack.model import ExistingClusterPlan, ExistingNetwork, Plan
+from multiarch.stack.model import Plan
 from multiarch.stack.plan import make_plan
 from tests.quotations import ROOT, blocks, commands, ran
 from tests.stack.words import TODAY
@@ -68,14 +68,6 @@ def test_every_file_of_pods_is_placed_as_a_whole_by_a_command_of_its_readme() ->
         assert told["unplaced"] == 0
 
 
-def test_the_spot_example_prefers_arm64_spot() -> None:
-    plan = planned("02-spot-with-karpenter")
-    assert plan.autoscaling.karpenter is not None
-    pools = sorted(plan.autoscaling.karpenter.pools, key=lambda pool: -pool.weight)
-    assert pools[0].name == "general-arm64-spot"
-    assert len(pools) == 4
-
-
 def test_the_migration_goes_from_one_autoscaler_through_both_to_the_other() -> None:
     steps = [planned(f"03-migration/{step}") for step in ("1-install", "2-close", "3-remove")]
     both = [bool(plan.autoscaling.cluster_autoscaler and plan.autoscaling.karpenter) for plan in steps]
@@ -83,15 +75,3 @@ def test_the_migration_goes_from_one_autoscaler_through_both_to_the_other() -> N
     assert {plan.autoscaling.use for plan in steps} == {Autoscaler.KARPENTER}
     about = [{warning.rule for warning in plan.warnings if warning.rule.startswith("migration")} for plan in steps]
     assert about == [{"migration-sizes"}, set(), set()]
-
-
-def test_the_other_examples_are_what_they_say() -> None:
-    assert isinstance(planned("04-existing-vpc").network, ExistingNetwork)
-    assert isinstance(planned("12-existing-cluster").cluster, ExistingClusterPlan)
-    (gpu,) = [group for group in planned("05-gpu-on-graviton").node_groups if group.name == "gpu"]
-    assert (str(gpu.architecture), gpu.ami_type.name) == ("arm64", "AL2023_ARM_64_NVIDIA")
-    assert str(planned("06-gke-taint").arm64_taint) == "kubernetes.io/arch=arm64:NoSchedule"
-    assert {str(group.family) for group in planned("07-al2-legacy").node_groups} == {"AL2"}
-    webhook = planned("08-admission-webhook").admission_webhook
-    assert webhook is not None
-    assert webhook.values.configuration.taints == ["arch=arm64:NoSchedule"]

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import re
 import shutil
-import xml.etree.ElementTree as ET
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -14,8 +12,6 @@ from multiarch.stack.plan import make_plan
 from tests.quotations import DAY, README, ROOT, blocks
 
 TODAY = datetime.fromtimestamp(int(DAY), tz=UTC).date()
-PICTURES = [ROOT / "docs" / "assets" / f"yaml-to-nodes-{scheme}.svg" for scheme in ("light", "dark")]
-COLOUR = re.compile(r"#[0-9a-f]{6}\b")
 
 
 def test_it_is_short() -> None:
@@ -43,18 +39,3 @@ def test_the_first_thing_shown_is_a_valid_stack_of_six_lines(tmp_path: Path) -> 
     assert {str(group.family) for group in plan.node_groups} == {"AL2023"}
     found = {group.name: (str(group.architecture), *map(str, group.taints)) for group in plan.node_groups}
     assert found == {"general": ("amd64",), "graviton": ("arm64", "arch=arm64:NoSchedule")}
-
-
-def test_the_picture_is_the_same_in_light_and_dark_but_for_its_colours() -> None:
-    light, dark = (picture.read_text(encoding="utf-8") for picture in PICTURES)
-    assert COLOUR.sub("", light) == COLOUR.sub("", dark)
-    assert set(COLOUR.findall(light)).isdisjoint(COLOUR.findall(dark))
-
-
-def test_the_picture_is_described_and_fetches_nothing() -> None:
-    for picture in PICTURES:
-        root = ET.parse(picture).getroot()  # noqa: S314  (a file of this project)
-        assert root.attrib["role"] == "img"
-        assert root.find("{http://www.w3.org/2000/svg}desc") is not None
-        assert picture.read_text(encoding="utf-8").count("://") == 1  # the namespace
-        assert picture.relative_to(ROOT).as_posix() in README.read_text(encoding="utf-8")

@@ -10,7 +10,6 @@ from pathlib import Path
 from types import MappingProxyType
 
 from multiarch.errors import MultiarchError
-from multiarch.files import read_text
 from multiarch.yaml_text.dump import dump_yaml
 
 from .marked_values import SUFFIX, Json, Properties
@@ -35,7 +34,6 @@ _FOLDERS = frozenset(
     ]
 )
 _SUFFIXES = frozenset({".json", ".mime", ".sh", ".toml", ".yaml"})
-_LARGEST_MARKER = 100_000_000
 _TEMPLATE = "aws:ec2/launchTemplate:LaunchTemplate"
 _GROUPS = frozenset({"aws:eks/nodeGroup:NodeGroup", "aws:autoscaling/group:Group"})
 _ROLE = "aws:iam/role:Role"
@@ -159,12 +157,9 @@ def replace(target: Path, files: Mapping[str, str]) -> None:
 
 
 def check(target: Path) -> None:
-    """Raise MultiarchError when ``target`` holds files that are not a rendering, or can't be read or written."""
+    """Raise MultiarchError when ``target`` holds files that are not a rendering, or can't be read."""
     try:
-        for folder in (target, *target.parents):
-            if folder.exists() and not folder.is_dir():
-                raise MultiarchError(f"{folder} is not a folder.", hint="Render into another folder.")
-        if target.exists():
+        if target.exists() and any(target.iterdir()):
             _check_replaceable(target)
     except OSError as error:
         raise _not_written(target, error) from error
@@ -175,32 +170,16 @@ def _not_written(target: Path, error: OSError) -> MultiarchError:
 
 
 def _check_replaceable(target: Path) -> None:
-    """Raise MultiarchError unless ``target`` is empty or has only files that a rendering writes."""
-    if not any(target.iterdir()):
-        return
+    """Raise MultiarchError unless ``target`` has only files that a rendering writes."""
     hint = "Render into another folder, or empty it."
     if not (target / MARKER).is_file():
         raise MultiarchError(f"{target} holds files but no {MARKER}, so it is not a rendering.", hint=hint)
-    if not _lists_resources(target / MARKER):
-        raise MultiarchError(f"{target / MARKER} is not from a rendering.", hint=hint)
     for path in sorted(target.rglob("*")):
         name = path.relative_to(target)
         known = name.parts[0] in _FOLDERS if len(name.parts) > 1 or path.is_dir() else str(name) in _FILES
         own = path.is_dir() or (path.is_file() and (len(name.parts) == 1 or path.suffix in _SUFFIXES))
         if path.is_symlink() or not known or not own:
             raise MultiarchError(f"{target} has {name}, which is not from a rendering.", hint=hint)
-
-
-def _lists_resources(file: Path) -> bool:
-    try:
-        found = json.loads(read_text(file, _LARGEST_MARKER))
-    except (ValueError, RecursionError):
-        return False
-    return (
-        isinstance(found, list)
-        and bool(found)
-        and all(isinstance(each, dict) and str(each.get("urn")).startswith("urn:pulumi:") for each in found)
-    )
 
 
 def _write(folder: Path, files: Mapping[str, str]) -> None:

@@ -14,6 +14,7 @@ from multiarch.facts.labels import KARPENTER_DOMAINS, is_in_domains
 from multiarch.facts.limits import NameKind, check_name
 from multiarch.facts.partitions import find_zone_region
 from multiarch.facts.taints import Taint, TaintSyntaxError, parse_taint
+from multiarch.nodes.checks import check_zone_of_network
 from multiarch.nodes.labels_taints import check_labels, check_taints
 from multiarch.nodes.model import CapacityType
 from multiarch.nodes.report import ProblemReport
@@ -164,9 +165,7 @@ def _check_zones(spec: PoolSpec, context: ClusterContext, report: ProblemReport)
     for index, zone in enumerate(spec.settings.zones):
         path = (*spec.path, "zones", index)
         if context.zones:
-            if zone not in context.zones:
-                hint = f"They are {', '.join(context.zones)}."
-                report("zone-not-in-network", path, f"{zone} is not one of the network's zones.", hint=hint)
+            check_zone_of_network(zone, path, context, report)
         elif (region := find_zone_region(zone)) is None or context.region not in (None, region):
             where = f" of {context.region}" if context.region else ""
             hint = f"Write names such as {context.region or 'eu-west-1'}a."

@@ -67,7 +67,7 @@ def plan_headroom(plan: Plan, report: CapacityReport, pods: Iterable[Pod]) -> tu
             memory = sum(count * each.memory for count, each in moved)
             if architecture not in worst or (cpu, memory) > worst[architecture][:2]:
                 worst[architecture] = cpu, memory, result, moved
-    zones = _zones(plan)
+    zones = plan.network.zone_count
     return tuple(_sized(architecture, *worst[architecture], zones) for architecture in sorted(worst))
 
 
@@ -96,10 +96,6 @@ def _sized(
     replicas = max(-(-cpu // max(one[0], 1)), -(-memory // max(one[1], 1)), 1)
     spread = -(-replicas // (zones - 1)) if zones > 1 else 0
     return Headroom(architecture, replicas, spread, max(one[0], 1), max(one[1], MIB), str(result.failure))
-
-
-def _zones(plan: Plan) -> int:
-    return plan.network.zone_count
 
 
 def build_headroom_manifests(plan: Plan, headrooms: Iterable[Headroom]) -> Iterator[dict[str, Any]]:
@@ -151,14 +147,7 @@ def _deployment(plan: Plan, each: Headroom) -> dict[str, Any]:
             }
         ],
         "securityContext": restricted.build_pod_security(),
-        "containers": [
-            {
-                "name": "placeholder",
-                "image": IMAGE,
-                "resources": {"requests": amounts, "limits": amounts},
-                "securityContext": restricted.build_container_security(),
-            }
-        ],
+        "containers": [restricted.build_placeholder(IMAGE, {"requests": amounts, "limits": amounts})],
     }
     if not pod["tolerations"]:
         del pod["tolerations"]

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterator
 
 from multiarch.doctor.existing import Clients
 from multiarch.doctor.model import CheckResult, CheckState
 from multiarch.facts.autoscalers import get_publisher
 from multiarch.schema.stack import StackSpec
 from multiarch.stack.checks.reach import has_copy, list_also_needed, list_own
+from multiarch.stack.eks_cluster import read_default_routes
 from multiarch.stack.model import ExistingClusterPlan, NewNetwork, Plan, list_services
 from multiarch.stack.network import NEEDED_WITHOUT_NAT
 
@@ -20,27 +20,22 @@ def check_routes(clients: Clients, plan: Plan, spec: StackSpec, region: str) -> 
     """Yield a warning for each thing that subnets without a default route may lack, or one row that nothing is missing.
 
     None for a new VPC, and for nodes alone in an existing cluster, which has nodes. Warnings, because a transit gateway
-    may lead to endpoints in another VPC. Source: VPC user guide, "Route tables": a subnet without one has
-    the main table.
+    may lead to endpoints in another VPC.
     """
     joins = isinstance(plan.cluster, ExistingClusterPlan) and not plan.autoscaling.own
     if isinstance(plan.network, NewNetwork) or joins:
         return
     ec2, subnet_ids = clients("ec2"), plan.network.private_subnet_ids
     rows = ec2.describe_subnets(Filters=[{"Name": "subnet-id", "Values": list(subnet_ids)}])["Subnets"]
-    by_vpc = [{"Name": "vpc-id", "Values": sorted({row["VpcId"] for row in rows})}]
     if not rows:
         return
-    tables = [
-        row
-        for page in ec2.get_paginator("describe_route_tables").paginate(Filters=by_vpc)
-        for row in page["RouteTables"]
-    ]
-    closed = [each for each in subnet_ids if not _has_default_route(each, tables)]
+    vpc_ids = sorted({row["VpcId"] for row in rows})
+    list_routes = read_default_routes(ec2, vpc_ids)
+    closed = [each for each in subnet_ids if not list_routes(each)]
     if not closed:
         yield CheckResult(CHECK, CheckState.OK, f"the default route of {', '.join(subnet_ids)}")
         return
-    pages = ec2.get_paginator("describe_vpc_endpoints").paginate(Filters=by_vpc)
+    pages = ec2.get_paginator("describe_vpc_endpoints").paginate(Filters=[{"Name": "vpc-id", "Values": vpc_ids}])
     names = {row["ServiceName"].rpartition(f".{region}.")[2] for page in pages for row in page["VpcEndpoints"]}
     found = [*_find_missing(names, spec)]
     for text, fix in found:
@@ -60,18 +55,3 @@ def _find_missing(endpoints: set[str], spec: StackSpec) -> Iterator[tuple[str, s
         yield f"{publisher} can't be reached", f"Set charts.imageRegistries: {{{publisher}: HOST/PATH}}."
     if "karpenter" in own and not spec.autoscaling.karpenter.isolated_vpc:
         yield "Karpenter can't reach IAM and the price list", "Set autoscaling.karpenter.isolatedVPC: true."
-
-
-def _has_default_route(subnet: str, tables: Sequence[Mapping[str, Any]]) -> bool:
-    main: Mapping[str, Any] = {}
-    for table in tables:
-        for each in table["Associations"]:
-            if each.get("SubnetId") == subnet:
-                return _leads_out(table)
-            main = table if each.get("Main") else main
-    return _leads_out(main)
-
-
-def _leads_out(table: Mapping[str, Any]) -> bool:
-    routes = table.get("Routes", ())
-    return any(each.get("DestinationCidrBlock") == "0.0.0.0/0" and each.get("State") == "active" for each in routes)

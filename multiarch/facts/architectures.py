@@ -46,19 +46,13 @@ _ELF_BITS = 64
 _ELF: Mapping[int, Architecture] = MappingProxyType({62: Architecture.AMD64, 183: Architecture.ARM64})
 _ELF_NAMES: Mapping[int, str] = MappingProxyType(
     {
-        2: "sparc",
         3: "386",
-        8: "mips",
-        20: "ppc",
         21: "ppc64",
         22: "s390x",
         40: "arm",
-        43: "sparc64",
-        50: "ia64",
         62: "amd64",
         183: "arm64",
         243: "riscv",
-        258: "loong64",
     }
 )
 _ELF_NO_PROCESSORS: Mapping[int, str] = MappingProxyType({190: "NVIDIA CUDA", 224: "AMD GPU", 247: "BPF"})

@@ -116,25 +116,22 @@ def _category_and_generation(name: str) -> tuple[str, str]:
 
 COLUMNS = tuple(field.name for field in fields(InstanceType))
 """The CSV's header; yes/no columns hold 1 or 0, an empty cell is not known, and indexes have spaces between them."""
-_ADDED_COLUMNS = 2
-"""The last columns, whose cells may be empty: tables of earlier versions lack them."""
 
 
 def read_csv(path: Path) -> Mapping[str, InstanceType]:
     """Read a table written by :func:`multiarch.facts.refresh.write_csv`, in the file's order (sorted by name).
 
-    The last columns may be missing, and are then not known. Raises :class:`UnknownFactError` when the header is not
-    :data:`COLUMNS`, ``ValueError`` when a cell does not parse, ``OSError`` when the file cannot be read.
+    Raises :class:`UnknownFactError` when the header is not :data:`COLUMNS`, ``ValueError`` when a cell does not parse,
+    ``OSError`` when the file cannot be read.
     """
     with path.open(encoding="utf-8", newline="") as file:
         rows = csv.reader(file)
         header = next(rows, [])
-        missing = len(COLUMNS) - len(header)
-        if tuple(header) != COLUMNS[: len(header)] or missing > _ADDED_COLUMNS:
+        if tuple(header) != COLUMNS:
             raise UnknownFactError(
                 "instance-type table header", ",".join(header), hint=f"{path.name} must start with {','.join(COLUMNS)}."
             )
-        return {row[0]: _from_row([*row, *missing * [""]]) for row in rows}
+        return {row[0]: _from_row(row) for row in rows}
 
 
 # Cells repeat: so the table is read in half the time, at the start of most commands.

@@ -44,7 +44,7 @@ def parse_quantity(written: object) -> Fraction:
     """
     if isinstance(written, bool) or not isinstance(written, str | int | float):
         raise QuantityError(f"{written!r} is not a quantity.", hint=_FORM)
-    text = written if isinstance(written, str) else _digits(written)
+    text = str(written)
     match = _QUANTITY.fullmatch(text) if len(text) <= _LONGEST else None
     if match is None:
         raise QuantityError(f"{text!r} is not a quantity.", hint=_FORM)
@@ -61,11 +61,6 @@ def parse_quantity(written: object) -> Fraction:
         raise QuantityError(f"{text!r} is too large.", hint=f"The largest quantity is {_LARGEST}.")
     value = _FINEST * -(-value // _FINEST)
     return -value if match["sign"] == "-" else value
-
-
-def _digits(number: float) -> str:
-    # YAML libraries hand out subclasses of int and float that print themselves as they were written.
-    return int.__repr__(number) if isinstance(number, int) else float.__repr__(number)
 
 
 def round_up(value: Fraction) -> int:

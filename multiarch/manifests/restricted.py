@@ -40,6 +40,16 @@ def build_container_security() -> Object:
     }
 
 
+def build_placeholder(image: str, resources: Object) -> Object:
+    """Return a container that keeps room on a node: it requests ``resources``, and sleeps."""
+    return {
+        "name": "placeholder",
+        "image": image,
+        "resources": resources,
+        "securityContext": build_container_security(),
+    }
+
+
 def build_service_account(metadata: Mapping[str, Any]) -> Object:
     """Return a ServiceAccount; its pods say themselves whether they get its token."""
     return {

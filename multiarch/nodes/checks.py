@@ -281,11 +281,12 @@ def check_zones(spec: NodeGroupSpec, context: ClusterContext, report: ProblemRep
         report("zones-unknown", path, "the network's zones have no names here.")
     else:
         for index, zone in enumerate(chosen):
-            if zone not in context.zones:
-                report(
-                    "zone-not-in-network",
-                    (*path, index),
-                    f"{zone} is not one of the network's zones.",
-                    hint=f"They are {', '.join(context.zones)}.",
-                )
+            check_zone_of_network(zone, (*path, index), context, report)
     return (spec.zone,) if spec.zone else tuple(sorted(set(chosen)))
+
+
+def check_zone_of_network(zone: str, path: KeyPath, context: ClusterContext, report: ProblemReport) -> None:
+    """Report a zone that is not one of the network's."""
+    if zone not in context.zones:
+        hint = f"They are {', '.join(context.zones)}."
+        report("zone-not-in-network", path, f"{zone} is not one of the network's zones.", hint=hint)

@@ -66,8 +66,6 @@ class SchedulingChange:
     ``require`` and ``prefer`` are mutually exclusive; ``weight`` (1 to 100) is the preference's.
     ``tolerate_on`` is the architecture whose nodes have the tolerated taints: a pod that can't be on them all the same
     gets a note. ``spread_zones`` spreads the pods of a controller with a selector evenly over zones.
-
-    Raises ValueError for both at once, and for another weight.
     """
 
     require: Architecture | None = None
@@ -76,13 +74,6 @@ class SchedulingChange:
     weight: int = HIGHEST_WEIGHT
     tolerate_on: Architecture | None = None
     spread_zones: WhenUnsatisfiable | None = None
-
-    def __post_init__(self) -> None:
-        """Validate."""
-        if self.require and self.prefer:
-            raise ValueError("require and prefer can't be combined")
-        if not 1 <= self.weight <= HIGHEST_WEIGHT:
-            raise ValueError(f"weight must be 1 to {HIGHEST_WEIGHT}, not {self.weight}")
 
 
 @dataclass(frozen=True, slots=True)

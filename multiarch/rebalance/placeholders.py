@@ -128,14 +128,7 @@ def build_placeholder_spec(pod: Mapping[str, Any], requests: ResourceAmounts) ->
         "nodeSelector": {**(spec.get("nodeSelector") or {}), ARCHITECTURE: str(Architecture.ARM64)},
         "tolerations": spec.get("tolerations") or [],
         "securityContext": restricted.build_pod_security(),
-        "containers": [
-            {
-                "name": "placeholder",
-                "image": IMAGE,
-                "resources": resources,
-                "securityContext": restricted.build_container_security(),
-            }
-        ],
+        "containers": [restricted.build_placeholder(IMAGE, resources)],
     }
     if about_nodes := (spec.get("affinity") or {}).get("nodeAffinity"):
         made["affinity"] = {"nodeAffinity": about_nodes}

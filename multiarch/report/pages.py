@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from types import ModuleType
 from typing import TypeVar
 
 from multiarch.audit.daemonset_model import DaemonSetAudit, DaemonSetOutcome
@@ -32,13 +33,11 @@ def build_page(contents: ReportContents | ClusterContents) -> Page:
         figures=tuple(_figures(contents)),
         sections=(
             nodes.build_nodes_section(contents.plan, contents.placement),
-            _section(pods.IDENTIFIER, pods.TITLE, contents.placement, pods.build_pods_section),
-            _section(images.IDENTIFIER, images.TITLE, contents.workloads, images.build_images_section),
-            _section(
-                daemonsets.IDENTIFIER, daemonsets.TITLE, contents.daemon_sets, daemonsets.build_daemonsets_section
-            ),
-            _section(failures.IDENTIFIER, failures.TITLE, contents.capacity, failures.build_failures_section),
-            _section(cost.IDENTIFIER, cost.TITLE, contents.cost, cost.build_cost_section),
+            _section(pods, contents.placement, pods.build_pods_section),
+            _section(images, contents.workloads, images.build_images_section),
+            _section(daemonsets, contents.daemon_sets, daemonsets.build_daemonsets_section),
+            _section(failures, contents.capacity, failures.build_failures_section),
+            _section(cost, contents.cost, cost.build_cost_section),
         ),
     )
 
@@ -68,13 +67,11 @@ def _build_cluster_page(contents: ClusterContents) -> Page:
         ),
         sections=(
             groups.build_groups_section(cluster, proposal, contents.savings),
-            _section(images.IDENTIFIER, images.TITLE, contents.workloads, images.build_images_section),
-            _section(pods.IDENTIFIER, pods.TITLE, contents.placement, pods.build_pods_section),
-            _section(
-                daemonsets.IDENTIFIER, daemonsets.TITLE, contents.daemon_sets, daemonsets.build_daemonsets_section
-            ),
-            _section(cost.IDENTIFIER, cost.TITLE, contents.cost, cost.build_cost_section),
-            _section(next_steps.IDENTIFIER, next_steps.TITLE, proposal, next_steps.build_next_steps_section),
+            _section(images, contents.workloads, images.build_images_section),
+            _section(pods, contents.placement, pods.build_pods_section),
+            _section(daemonsets, contents.daemon_sets, daemonsets.build_daemonsets_section),
+            _section(cost, contents.cost, cost.build_cost_section),
+            _section(next_steps, proposal, next_steps.build_next_steps_section),
         ),
     )
 
@@ -97,8 +94,8 @@ def _facts(contents: ReportContents) -> Iterator[tuple[str, str]]:
     yield "Taint of arm64 nodes", str(plan.arm64_taint) if plan.arm64_taint else "none"
 
 
-def _section(identifier: str, title: str, found: Result | Unread, make: Callable[[Result], PageSection]) -> PageSection:
-    return PageSection(identifier, title, unread=found.reason) if isinstance(found, Unread) else make(found)
+def _section(of: ModuleType, found: Result | Unread, make: Callable[[Result], PageSection]) -> PageSection:
+    return PageSection(of.IDENTIFIER, of.TITLE, unread=found.reason) if isinstance(found, Unread) else make(found)
 
 
 def _figures(contents: ReportContents) -> Iterator[KeyFigure]:

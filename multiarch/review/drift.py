@@ -8,11 +8,10 @@ from multiarch.observed.resources.paths import get_value_at, split_path
 from multiarch.review import noise
 from multiarch.review.holdings import get_holding
 from multiarch.review.model import Operation, StackChange, Step
-from multiarch.review.values import format_from_to, get_resource_name
+from multiarch.review.values import format_from_to, get_resource_name, limit_lines
 from multiarch.rules import REVIEW_RULES, Finding, Risk
 
 DRIFT = REVIEW_RULES["drift"]
-_MOST = 8
 
 
 def find_drift(change: StackChange) -> Iterator[Finding]:
@@ -29,10 +28,9 @@ def find_drift(change: StackChange) -> Iterator[Finding]:
             risk = Risk.HIGH if held else None
             yield Finding(DRIFT, subject, f"It was deleted outside of Pulumi.{then}", (), (step.urn,), risk)
             continue
-        lines = [_line(step, path, steps.get(step.urn)) for path in _paths(step)]
-        more = [f"{len(lines) - _MOST} more properties."] if len(lines) > _MOST else []
+        lines = limit_lines([_line(step, path, steps.get(step.urn)) for path in _paths(step)])
         text = "It was changed outside of Pulumi since the last update."
-        yield Finding(DRIFT, subject, text, (*lines[:_MOST], *more), (step.urn,))
+        yield Finding(DRIFT, subject, text, lines, (step.urn,))
 
 
 def _paths(step: Step) -> list[str]:

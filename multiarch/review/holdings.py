@@ -115,6 +115,7 @@ _JUDGED = (
     *("aws:alb/listener", "aws:alb/targetGroup", "aws:rds/subnetGroup:", "aws:rds/parameterGroup:"),
     *("kubernetes:admissionregistration.k8s.io/", "kubernetes:rbac.authorization.k8s.io/"),
     *("kubernetes:storage.k8s.io/v1:StorageClass", "kubernetes:karpenter.k8s.aws/", "kubernetes:karpenter.sh/"),
+    "kubernetes:eks.amazonaws.com/",
     *(f"kubernetes:core/v1:{kind}" for kind in ("ConfigMap", "ServiceAccount", "LimitRange", "ResourceQuota")),
     *("kubernetes:autoscaling/", "kubernetes:scheduling.k8s.io/", "kubernetes:monitoring.coreos.com/"),
     "kubernetes:networking.k8s.io/v1:NetworkPolicy",

@@ -26,13 +26,6 @@ _PLAIN_TAG = re.compile(
 """Tags that no controller, no backup plan or scheduler, and no IAM condition of this project reads."""
 _SIZES = frozenset({"scalingConfig.desiredSize", "desiredCapacity"})
 _STATUS = frozenset({"status", "metadata.resourceVersion", "metadata.generation", "metadata.managedFields"})
-_LABELS = frozenset({"helm.sh/chart", "app.kubernetes.io/version", "app.kubernetes.io/managed-by"})
-_ANNOTATIONS = (
-    "kubectl.kubernetes.io/last-applied-configuration",
-    "deployment.kubernetes.io/revision",
-    "meta.helm.sh/",
-    "pulumi.com/",
-)
 _PLUGIN = re.compile(r"using pulumi-\S+ from \$PATH at .*", re.DOTALL)
 _POLICY = re.compile(r"policy (\S+) of ")
 _RULE = re.compile(r"\[([a-z0-9-]+)\]\Z")
@@ -138,26 +131,14 @@ def _keys(step: Step, name: str) -> Iterable[str]:
             yield from found
 
 
-def _is_metadata(step: Step, path: str) -> bool:
-    if not step.type.startswith("kubernetes:"):
-        return False
-    match split_path(path):
-        case ("metadata", "labels", str(key)):
-            return key in _LABELS
-        case ("metadata", "annotations", str(key)):
-            return key.startswith(_ANNOTATIONS)
-        case _:
-            return is_below(path, _STATUS)
+def _is_status(step: Step, path: str) -> bool:
+    return step.type.startswith("kubernetes:") and is_below(path, _STATUS)
 
 
 def _is_component(step: Step, _: AbstractSet[str]) -> bool:
     """A component groups other resources. AWS and Kubernetes resources, and providers, have an ID of their own."""
     package = step.type.partition(":")[0]
     return step.type == "pulumi:pulumi:Stack" or package == "multiarch-eks" or step.type.startswith("eks:index:")
-
-
-def _is_provider_version(step: Step, path: str) -> bool:
-    return step.type.startswith("pulumi:providers:") and path in {"version", "pluginDownloadURL", "pluginChecksums"}
 
 
 PLUGIN_PATH = NoiseFilter("plugin-path", "warnings of the engine that name the file of a plugin")
@@ -184,14 +165,9 @@ FILTERS = (
     ),
     NoiseFilter("tags-only", "tags for people and bills, which no controller reads", _of_paths(_is_tag)),
     NoiseFilter(
-        "metadata-only",
-        "labels and annotations of Kubernetes objects that only tools keep for themselves",
-        _of_paths(_is_metadata),
-    ),
-    NoiseFilter(
-        "provider-version",
-        "another version of a Pulumi provider, with the same settings",
-        _of_paths(_is_provider_version),
+        "status-only",
+        "the status and the versions of Kubernetes objects, which the API server keeps",
+        _of_paths(_is_status),
     ),
 )
 """All filters. The first one that takes a step counts it."""

@@ -122,9 +122,9 @@ CLUSTER = (
             "without the EFA device plugin",
             "Set gpuDevicePlugin, or efaDevicePlugin, to true, or to false if you install it yourself."),
     error("device-plugin",
-          "`gpuDevicePlugin: true` or `efaDevicePlugin: true` without nodes that need it, without a route to the "
-          "registry of its image, or on an existing cluster, whose other nodes may have it; that for GPUs also beside "
-          "Bottlerocket nodes with GPUs, which have it", "Remove the key."),
+          "`gpuDevicePlugin: true` or `efaDevicePlugin: true` without a route to the registry of its image, or on an "
+          "existing cluster, whose other nodes may have it; that for GPUs also beside Bottlerocket nodes with GPUs, "
+          "which have it", "Remove the key."),
     warning("device-plugin-unreachable",
             "`gpuDevicePlugin: true` or `efaDevicePlugin: true` with a private API endpoint in a new VPC",
             "Turn it on once a build agent or a VPN is in the VPC, or open apiEndpoint.public to your address."),

@@ -52,9 +52,7 @@ def find_affected_stacks(since: str, project: Path | None = None) -> AffectedSta
     base = repository.base(since)
     changed = repository.changed(base)
     files = {str(find_stack_name(path.relative_to(root).as_posix())): path for path in list_stack_files(root)}
-    found = list_affected(
-        [_change(repository, base, each) for each in changed], {name: read_values(path) for name, path in files.items()}
-    )
+    found = list_affected([_change(repository, base, each) for each in changed], files)
     return AffectedStacks(
         since,
         base,

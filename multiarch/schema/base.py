@@ -127,9 +127,18 @@ def reject_duplicates(values: list[str]) -> list[str]:
     return values
 
 
-NAME_KEY, POLICY_KEY = "^[A-Za-z0-9_-]+$", "^[A-Za-z0-9]+$"
-KEY_FORMS = {NAME_KEY: "letters, digits, - and _", POLICY_KEY: "letters and digits"}
-"""Patterns of keys that a team chooses, and what they take, in words, for messages."""
+FORMS: dict[str, str] = {}
+"""What strings and keys with a pattern take, in words, for messages: of the modules that are loaded."""
+
+
+def declare_form(pattern: str, words: str) -> str:
+    """Note in words what a pattern takes, and return it."""
+    FORMS[pattern] = words
+    return pattern
+
+
+NAME_KEY = declare_form("^[A-Za-z0-9_-]+$", "letters, digits, - and _")
+POLICY_KEY = declare_form("^[A-Za-z0-9]+$", "letters and digits")
 RetentionDays = Literal[
     1, 3, 5, 7, 14, 30, 60, 90, 120, 150, 180, 365, 400, 545, 731, 1096, 1827, 2192, 2557, 2922, 3288, 3653
 ]

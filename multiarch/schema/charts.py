@@ -1,18 +1,16 @@
 """Where Helm charts come from."""
 
-from collections.abc import Mapping
 from typing import Annotated
 
 from pydantic import Field
 
 from multiarch.facts.autoscalers import Publisher
-from multiarch.schema.base import Section
+from multiarch.schema.base import Section, declare_form
 
-_REGISTRY = r"^[a-z0-9][a-z0-9.-]*(:[0-9]+)?(/[a-z0-9]+([._-]+[a-z0-9]+)*)*$"
-CHART_FORMS: Mapping[str, str] = {
-    _REGISTRY: "a registry with or without a path, such as 111122223333.dkr.ecr.eu-central-1.amazonaws.com/k8s",
-}
-"""What strings with a pattern take, in words, for messages."""
+_REGISTRY = declare_form(
+    r"^[a-z0-9][a-z0-9.-]*(:[0-9]+)?(/[a-z0-9]+([._-]+[a-z0-9]+)*)*$",
+    "a registry with or without a path, such as 111122223333.dkr.ecr.eu-central-1.amazonaws.com/k8s",
+)
 ImageRegistry = Annotated[
     str, Field(pattern=_REGISTRY, examples=["111122223333.dkr.ecr.eu-central-1.amazonaws.com/ecr-public"])
 ]

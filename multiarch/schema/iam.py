@@ -4,30 +4,30 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Field
 
-from multiarch.schema.base import NAME_KEY, Section, reject_duplicates
+from multiarch.schema.base import NAME_KEY, Section, declare_form, reject_duplicates
 
-_ROLE = r"^arn:aws[a-z-]*:iam::[0-9]{12}:role/[A-Za-z0-9_+=,.@/-]+$"
-_POLICY = r"^arn:aws[a-z-]*:iam::([0-9]{12}|aws):policy/[A-Za-z0-9_+=,.@/-]+$"
-_REPOSITORY = r"^([a-z0-9*][a-z0-9._/*-]{0,255}|arn:[a-z-]+:ecr:[a-z0-9*-]+:[0-9*]+:repository/[a-z0-9._/*-]+)$"
-# An action of every service is "*"; who wants that attaches AdministratorAccess, which shows in reviews.
-_ACTION = r"^[a-z0-9-]+:[A-Za-z0-9*?]+$"
-_RESOURCE = r"^(\*|arn:[^:]+:[^:]+:.+)$"
-# https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_policies_elements_condition_operators.html
-_OPERATOR = (
-    r"^(ForAllValues:|ForAnyValue:)?((String(Not)?Equals(IgnoreCase)?|String(Not)?Like|Arn(Not)?(Equals|Like)|Bool|"
-    r"(Numeric|Date)((Not)?Equals|(LessThan|GreaterThan)(Equals)?)|BinaryEquals|(Not)?IpAddress)(IfExists)?|Null)$"
+_ROLE = declare_form(
+    r"^arn:aws[a-z-]*:iam::[0-9]{12}:role/[A-Za-z0-9_+=,.@/-]+$",
+    "the ARN of an IAM role, such as arn:aws:iam::111122223333:role/teams/nodes",
 )
-_PATH = r"^/([A-Za-z0-9_+=,.@-]+/)*$"
-IAM_FORMS = {
-    _ROLE: "the ARN of an IAM role, such as arn:aws:iam::111122223333:role/teams/nodes",
-    _POLICY: "the ARN of a managed policy, such as arn:aws:iam::111122223333:policy/boundary",
-    _REPOSITORY: "names of repositories of Amazon ECR or their ARNs, such as k8s/*",
-    _ACTION: "an action of an AWS service, such as s3:GetObject or s3:List*",
-    _RESOURCE: "an ARN, or *",
-    _OPERATOR: "a condition operator of IAM, such as StringEquals or ForAnyValue:StringLike",
-    _PATH: "a path that begins and ends with a slash, such as /teams/shop/",
-}
-"""What strings with a pattern take, in words, for messages."""
+_POLICY = declare_form(
+    r"^arn:aws[a-z-]*:iam::([0-9]{12}|aws):policy/[A-Za-z0-9_+=,.@/-]+$",
+    "the ARN of a managed policy, such as arn:aws:iam::111122223333:policy/boundary",
+)
+_REPOSITORY = declare_form(
+    r"^([a-z0-9*][a-z0-9._/*-]{0,255}|arn:[a-z-]+:ecr:[a-z0-9*-]+:[0-9*]+:repository/[a-z0-9._/*-]+)$",
+    "names of repositories of Amazon ECR or their ARNs, such as k8s/*",
+)
+# An action of every service is "*"; who wants that attaches AdministratorAccess, which shows in reviews.
+_ACTION = declare_form(r"^[a-z0-9-]+:[A-Za-z0-9*?]+$", "an action of an AWS service, such as s3:GetObject or s3:List*")
+_RESOURCE = declare_form(r"^(\*|arn:[^:]+:[^:]+:.+)$", "an ARN, or *")
+# https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_policies_elements_condition_operators.html
+_OPERATOR = declare_form(
+    r"^(ForAllValues:|ForAnyValue:)?((String(Not)?Equals(IgnoreCase)?|String(Not)?Like|Arn(Not)?(Equals|Like)|Bool|"
+    r"(Numeric|Date)((Not)?Equals|(LessThan|GreaterThan)(Equals)?)|BinaryEquals|(Not)?IpAddress)(IfExists)?|Null)$",
+    "a condition operator of IAM, such as StringEquals or ForAnyValue:StringLike",
+)
+_PATH = declare_form(r"^/([A-Za-z0-9_+=,.@-]+/)*$", "a path that begins and ends with a slash, such as /teams/shop/")
 RoleArn = Annotated[str, Field(pattern=_ROLE)]
 PolicyArn = Annotated[str, Field(pattern=_POLICY)]
 

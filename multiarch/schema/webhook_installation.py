@@ -1,13 +1,11 @@
 """The admission webhook's installation: the values of its Helm chart."""
 
-from collections.abc import Mapping
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import ConfigDict, Field, model_validator
 
 from multiarch.facts.admission import INSTALLATION_NAME
-from multiarch.facts.limits import NameKind, check_name
-from multiarch.schema.base import Section, get_section_default
+from multiarch.schema.base import Section, declare_form, get_section_default
 from multiarch.schema.webhook import SUBDOMAIN_PATTERN, WebhookConfiguration
 
 BASE_MIB = 256
@@ -15,27 +13,22 @@ BASE_MIB = 256
 PER_CACHE_MIB = 1.5
 """Memory for each MiB of ``configuration.cache.memoryMib``: the cache counts its content, not what Python adds."""
 
-LABEL_PATTERN = r"^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$"
-NAME_PATTERN = r"^[a-z]([-a-z0-9]{0,38}[a-z0-9])?$"
-_IMAGE = r"^[^\s]+$"
-_OBJECT = f"^{SUBDOMAIN_PATTERN}$"
-_OBJECT_OR_NONE = f"^(?:{SUBDOMAIN_PATTERN})?$"
-_MEMORY = r"^[1-9][0-9]*(Mi|Gi)$"
-_CPU = r"^([0-9]+m|[0-9]+(\.[0-9]{1,3})?)$"
-_MOUNT_PATH = r"^[^:]+$"
-_VARIABLE = r"^[^=]+$"
-FORMS: Mapping[str, str] = {
-    LABEL_PATTERN: "at most 63 lower-case letters, digits and hyphens, such as team-a",
-    NAME_PATTERN: "at most 40 lower-case letters, digits and hyphens, a letter first, such as multiarch-webhook",
-    _IMAGE: "an image without spaces, such as registry.example.com/multiarch:1.0",
-    _OBJECT: "a DNS name in lower case, such as registry-credentials",
-    _OBJECT_OR_NONE: "a DNS name in lower case, such as system-cluster-critical",
-    _MEMORY: "a whole number of Mi or Gi, such as 512Mi",
-    _CPU: "cores or thousandths of them, such as 0.5 or 500m",
-    _MOUNT_PATH: "a path without a colon, such as /etc/registries",
-    _VARIABLE: "a name without =, such as HTTPS_PROXY",
-}
-"""What strings with a pattern take, in words, for messages."""
+LABEL_PATTERN = declare_form(
+    r"^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$", "at most 63 lower-case letters, digits and hyphens, such as team-a"
+)
+NAME_PATTERN = declare_form(
+    r"^[a-z]([-a-z0-9]{0,38}[a-z0-9])?$",
+    "at most 40 lower-case letters, digits and hyphens, a letter first, such as multiarch-webhook",
+)
+_IMAGE = declare_form(r"^[^\s]+$", "an image without spaces, such as registry.example.com/multiarch:1.0")
+_OBJECT = declare_form(f"^{SUBDOMAIN_PATTERN}$", "a DNS name in lower case, such as registry-credentials")
+_OBJECT_OR_NONE = declare_form(
+    f"^(?:{SUBDOMAIN_PATTERN})?$", "a DNS name in lower case, such as system-cluster-critical"
+)
+_MEMORY = declare_form(r"^[1-9][0-9]*(Mi|Gi)$", "a whole number of Mi or Gi, such as 512Mi")
+_CPU = declare_form(r"^([0-9]+m|[0-9]+(\.[0-9]{1,3})?)$", "cores or thousandths of them, such as 0.5 or 500m")
+_MOUNT_PATH = declare_form(r"^[^:]+$", "a path without a colon, such as /etc/registries")
+_VARIABLE = declare_form(r"^[^=]+$", "a name without =, such as HTTPS_PROXY")
 Label = Annotated[str, Field(pattern=LABEL_PATTERN)]
 """A DNS label, as names of namespaces are."""
 Name = Annotated[str, Field(pattern=NAME_PATTERN)]
@@ -46,7 +39,6 @@ ObjectName = Annotated[str, Field(pattern=_OBJECT, max_length=253)]
 Port = Annotated[int, Field(ge=1024, le=65535)]
 _Memory = Annotated[str, Field(pattern=_MEMORY)]
 _Cpu = Annotated[str, Field(pattern=_CPU)]
-_OWN_VOLUMES = ("configuration", "certificate")
 Fields = dict[str, Any]
 """Fields of a Kubernetes object, passed on as they are."""
 
@@ -78,19 +70,6 @@ class PodToleration(_Values):
     toleration_seconds: int | None = None
     """How long a pod stays on a node with a taint of the effect NoExecute."""
 
-    @model_validator(mode="after")
-    def _is_accepted(self) -> Self:
-        if self.operator == "Equal" and not self.key:
-            raise ValueError("without a key the operator must be Exists")
-        if self.operator == "Exists" and self.value:
-            raise ValueError("Exists takes no value")
-        if self.toleration_seconds is not None and self.effect != "NoExecute":
-            raise ValueError("tolerationSeconds needs the effect NoExecute")
-        for kind, text in ((NameKind.TAINT_KEY, self.key), (NameKind.TAINT_VALUE, self.value)):
-            if text and (fault := check_name(kind, text)):
-                raise ValueError(fault)
-        return self
-
 
 class VolumeMount(_Values):
     """Where a container has a volume."""
@@ -114,12 +93,6 @@ class EnvironmentVariable(_Values):
     """Its value."""
     value_from: Fields | None = None
     """The ConfigMap's or Secret's key that has its value."""
-
-    @model_validator(mode="after")
-    def _has_one_value(self) -> Self:
-        if self.value and self.value_from is not None:
-            raise ValueError(f"value and valueFrom of {self.name} are mutually exclusive")
-        return self
 
 
 class ResourceRequests(_Values):
@@ -147,15 +120,6 @@ class Resources(_Values):
     """CPU and memory that are requested."""
     limits: ResourceLimits = get_section_default(ResourceLimits)
     """CPU and memory that a replica can't exceed."""
-
-    @model_validator(mode="after")
-    def _requests_fit(self) -> Self:
-        requests, limits = self.requests, self.limits
-        if requests.memory and limits.memory and _count_mib(requests.memory) > _count_mib(limits.memory):
-            raise ValueError(f"requests.memory is {requests.memory}; it must be at most limits.memory, {limits.memory}")
-        if limits.cpu and _count_cores(requests.cpu) > _count_cores(limits.cpu):
-            raise ValueError(f"requests.cpu is {requests.cpu}; it must be at most limits.cpu, {limits.cpu}")
-        return self
 
 
 class Issuer(_Values):
@@ -276,19 +240,7 @@ class InstallationValues(_Values):
             raise ValueError("issuer needs certificates: cert-manager")
         if self.secure_port == self.metrics_port:
             raise ValueError("securePort and metricsPort must differ")
-        volumes = [*_OWN_VOLUMES, *(each.get("name") for each in self.extra_volumes)]
-        if len(set(volumes)) < len(volumes) or not all(volumes):
-            raise ValueError(f"extraVolumes need names of their own, other than {' and '.join(_OWN_VOLUMES)}")
-        if unknown := next((each.name for each in self.extra_volume_mounts if each.name not in volumes), None):
-            raise ValueError(f"extraVolumeMounts: there is no volume {unknown}")
-        for key, value in (pair for each in (self.common_labels, self.pod_labels) for pair in each.items()):
-            if fault := check_name(NameKind.LABEL_KEY, key) or check_name(NameKind.LABEL_VALUE, value):
-                raise ValueError(fault)
         return self
-
-
-def _count_cores(cpu: str) -> float:
-    return int(cpu[:-1]) / 1000 if cpu.endswith("m") else float(cpu)
 
 
 def _count_mib(memory: str) -> int:

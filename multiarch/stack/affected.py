@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Any
 
 from multiarch.errors import StackError
 from multiarch.stack.addon_schemas import SCHEMA_FOLDER
-from multiarch.stack.engine_config import DEFAULTS, NAMESPACE, read_project_layer, read_stack_layer
-from multiarch.stack.load import PROJECT_FILE, STACKS_FOLDER, merge_values
+from multiarch.stack.load import PROJECT_FILE, STACKS_FOLDER
 from multiarch.stack.yaml_source import YamlFile, parse_yaml_file, read_text
 
 _WITHOUT_EFFECT = frozenset(
@@ -69,23 +68,25 @@ def find_stack_name(path: str) -> str | None:
     return pure.stem.removeprefix("Pulumi.") if is_stack and pure.name.startswith("Pulumi.") else None
 
 
-def list_affected(changes: Sequence[FileChange], stacks: Mapping[str, str]) -> dict[str, tuple[str, ...]]:
+def list_affected(changes: Sequence[FileChange], stacks: Iterable[str]) -> dict[str, tuple[str, ...]]:
     """Return the stacks that the changes touch, sorted by name, and why: sentences without a full stop.
 
-    ``stacks`` has the text of each stack file that is there now. A stack file or ``Pulumi.yaml`` counts if its
-    values differ, not for comments or layout. ``Pulumi.yaml`` counts for the stacks whose values it changes. A file
-    that is not known to be without effect counts for all stacks.
+    ``stacks`` are those that are there now. A stack file or ``Pulumi.yaml`` counts if its values differ, not for
+    comments or layout. What is not known to be without effect, ``Pulumi.yaml`` too, counts for all stacks.
     """
     program = [change.path for change in changes if _is_program(change.path)]
-    project = next((change for change in changes if change.path == PROJECT_FILE), None)
+    project = any(
+        change.path == PROJECT_FILE and not has_same_values(change.before or "", change.after or "")
+        for change in changes
+    )
     own = {find_stack_name(change.path): change for change in changes}
     found: dict[str, tuple[str, ...]] = {}
     for stack in sorted(stacks):
         reasons = []
         if (change := own.get(stack)) and (reason := _own_reason(change)):
             reasons.append(reason)
-        if project and (reason := _project_reason(project, stacks[stack])):
-            reasons.append(reason)
+        if project:
+            reasons.append(f"{PROJECT_FILE} changed")
         if program:
             more = f" and {len(program) - 1} more" if len(program) > 1 else ""
             reasons.append(f"{program[0]}{more} changed, which the program may read")
@@ -108,38 +109,6 @@ def _own_reason(change: FileChange) -> str:
     if change.before is None:
         return f"{change.path} is new"
     return "" if has_same_values(change.before, change.after or "") else f"{change.path} changed"
-
-
-def _project_reason(change: FileChange, stack: str) -> str:
-    """Return why a change of ``Pulumi.yaml`` touches a stack with this string; empty if it does not."""
-    reason = f"{PROJECT_FILE} changed"
-    before, after = (_document(text or "", PROJECT_FILE) for text in (change.before, change.after))
-    own = _document(stack, "")
-    if before is None or after is None or own is None:
-        return reason
-    return reason if _seen(before, own) != _seen(after, own) else ""
-
-
-def _seen(project: YamlFile, stack: YamlFile) -> str:
-    """Return everything of ``Pulumi.yaml`` that reaches a stack."""
-    of_project, of_stack_ = read_project_layer(project), read_stack_layer(stack)
-    values = {key: value for key, value in of_project.values.items() if key not in of_stack_.values}
-    defaults = values.pop(DEFAULTS, {})
-    top = project.value if isinstance(project.value, dict) else {"": project.value}
-    written = _config(stack)
-    foreign = {key: value for key, value in _config(project).items() if key not in written and not _is_ours(key)}
-    merged = merge_values(defaults, of_stack_.values) if isinstance(defaults, dict) else defaults
-    return _canonical([{key: value for key, value in top.items() if key != "config"}, values, merged, foreign])
-
-
-def _config(document: YamlFile) -> Mapping[Any, Any]:
-    config = document.value.get("config") if isinstance(document.value, dict) else None
-    return config if isinstance(config, dict) else {}
-
-
-def _is_ours(key: str) -> bool:
-    namespace, colon, _ = str(key).partition(":")
-    return not colon or namespace == NAMESPACE
 
 
 def read_values(path: Path) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -134,23 +134,34 @@ def read_subnets(ec2: Client, identifiers: Iterable[str]) -> list[Mapping[str, A
     return sorted((row for page in pages for row in page["Subnets"]), key=lambda row: str(row["SubnetId"]))
 
 
+def read_default_routes(ec2: Client, vpc_ids: Sequence[str]) -> Callable[[str], Sequence[Mapping[str, Any]]]:
+    """Read VPCs' route tables; return what lists a subnet's active default routes.
+
+    Source: VPC user guide, "Subnet route tables" (a subnet without a table of its own has the VPC's main one).
+    """
+    pages = ec2.get_paginator("describe_route_tables").paginate(Filters=[{"Name": "vpc-id", "Values": [*vpc_ids]}])
+    found: dict[str, Sequence[Mapping[str, Any]]] = {}
+    for table in (each for page in pages for each in page["RouteTables"]):
+        default = [each for each in table["Routes"] if each.get("DestinationCidrBlock") == _ANYWHERE]
+        # A route to a NAT gateway that was deleted stays, as a blackhole.
+        active = [each for each in default if each.get("State", "active") == "active"]
+        for association in table["Associations"]:
+            found["" if association.get("Main") else association.get("SubnetId", "-")] = active
+    return lambda subnet: found.get(subnet, found.get("", ()))
+
+
 def read_private_subnets(
     ec2: Client, vpc_id: str, subnets: Iterable[Mapping[str, Any]]
 ) -> Mapping[str, tuple[str, ...]]:
     """Return private ones of a VPC's subnets by zone: their default route goes elsewhere than to an internet gateway.
 
-    A subnet without an active default route is omitted: whether its nodes reach AWS by endpoints can't be told. Source:
-    VPC user guide, "Subnet route tables" (a subnet without a table of its own has the VPC's main one).
+    A subnet without an active default route is omitted: whether its nodes reach AWS by endpoints can't be told.
     """
-    by = [{"Name": "vpc-id", "Values": [vpc_id]}]
-    pages = ec2.get_paginator("describe_route_tables").paginate(Filters=by)
-    routes: dict[str, Sequence[Mapping[str, Any]]] = {}
-    for table in (each for page in pages for each in page["RouteTables"]):
-        for association in table["Associations"]:
-            routes["" if association.get("Main") else association.get("SubnetId", "-")] = table["Routes"]
+    list_routes = read_default_routes(ec2, [vpc_id])
     found: dict[str, list[str]] = {}
     for row in subnets:
-        if _is_private(routes.get(row["SubnetId"], routes.get("", ()))):
+        gateways = [str(each.get("GatewayId", "")) for each in list_routes(row["SubnetId"])]
+        if gateways and not any(each.startswith("igw-") for each in gateways):
             found.setdefault(row["AvailabilityZone"], []).append(row["SubnetId"])
     return {zone: tuple(found[zone]) for zone in sorted(found)}
 
@@ -178,10 +189,3 @@ def find_security_groups(cluster: EksCluster, nodes: Iterable[Mapping[str, Any]]
     common = frozenset.intersection(*found)
     own = {cluster.security_group} if common and len(found) > 1 else set()
     return tuple(sorted(common | own)) or None
-
-
-def _is_private(routes: Sequence[Mapping[str, Any]]) -> bool:
-    # A route to a NAT gateway that was deleted stays, as a blackhole.
-    active = (each for each in routes if each.get("State", "active") == "active")
-    default = [each for each in active if each.get("DestinationCidrBlock") == _ANYWHERE]
-    return bool(default) and not any(str(each.get("GatewayId", "")).startswith("igw-") for each in default)

@@ -13,11 +13,8 @@ from multiarch.errors import KeyPath, Problem
 from multiarch.facts.auto_mode import NOT_GIVEN
 from multiarch.frozen import dataclass
 from multiarch.schema.autoscaling import AutoMode, AutoModeNodePool
-from multiarch.schema.base import KEY_FORMS, Section
-from multiarch.schema.charts import CHART_FORMS
-from multiarch.schema.iam import IAM_FORMS
+from multiarch.schema.base import FORMS, Section
 from multiarch.schema.stack import StackSpec
-from multiarch.schema.webhook import WebhookConfiguration
 from multiarch.stack.origin import Origin
 from multiarch.stack.schema_paths import (
     find_elsewhere,
@@ -145,7 +142,7 @@ def _of_value(path: KeyPath, error: ErrorDetails, document: _Document) -> Proble
 def _wrong_name(name: str, context: Any) -> tuple[str, str, str]:  # noqa: ANN401
     """Word a key of a mapping: one that is not in a list, or has another form."""
     if "pattern" in context:
-        return "not-valid", f"{name!r} is not a valid key.", f"Write {(KEY_FORMS | IAM_FORMS)[context['pattern']]}."
+        return "not-valid", f"{name!r} is not a valid key.", f"Write {FORMS[context['pattern']]}."
     known = _QUOTED.findall(str(context["expected"]))
     near = find_nearest(name, known)
     return "unknown-key", f"{name} is unknown here.", f"Did you mean {near}?" if near else f"Known: {', '.join(known)}."
@@ -203,7 +200,7 @@ def _unknown_key(path: KeyPath, document: _Document) -> str:
     key, model = str(path[-1]), find_model(path[:-1], document.root)
     if document.root is StackSpec and key in _BELONGS:
         return _BELONGS[key]
-    if model is WebhookConfiguration and key == "events":
+    if model and model.__name__ == "WebhookConfiguration" and key == "events":
         return _NO_EVENTS
     if model in (AutoMode, AutoModeNodePool) and key in NOT_GIVEN:
         return NOT_GIVEN[key]
@@ -233,10 +230,7 @@ def _out_of_range(path: KeyPath, written: Any, context: Any) -> tuple[str, str, 
 
 
 def _wrong_form(path: KeyPath, written: Any, context: Any) -> tuple[str, str, str]:  # noqa: ANN401
-    from multiarch.schema.webhook_installation import FORMS  # noqa: PLC0415  (only needed once something is wrong)
-
-    form = {**FORMS, **IAM_FORMS, **CHART_FORMS}[context["pattern"]]
-    return "not-valid", f"{_key(path)} is {describe_value(written)}; it takes {form}.", ""
+    return "not-valid", f"{_key(path)} is {describe_value(written)}; it takes {FORMS[context['pattern']]}.", ""
 
 
 def _wrong_length(path: KeyPath, written: Any, context: Any) -> tuple[str, str, str]:  # noqa: ANN401

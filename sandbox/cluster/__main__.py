@@ -54,7 +54,8 @@ def _serve(state: Path, stack: Sequence[Path], *, real_nodes: bool) -> None:
             nodes = running.enter_context(cluster.running(programs, plane))
             _start_kubelets(nodes, stack)
             names = {node.name: str(node.architecture) for node in nodes.by_architecture.values()}
-            told = replace(told, hosts=str(nodes.hosts), nodes=names, missing=nodes.missing, stack=str(*stack[:1]))
+            file = str(stack[0]) if stack else ""
+            told = replace(told, hosts=str(nodes.hosts), nodes=names, missing=nodes.missing, stack=file)
         told = replace(told, seconds=round(time.monotonic() - began, 1))
         write_atomically(state / lifecycle.STATUS, json.dumps(asdict(told)))
         while True:

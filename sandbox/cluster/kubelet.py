@@ -13,27 +13,11 @@ from sandbox.cluster.control_plane import ControlPlane, write_kubeconfig
 from sandbox.cluster.programs import Program, Programs, free_ports
 from tools import build
 
-# What user data may say of these is about its own machine: addresses, files, memory and processors of an instance.
-_MACHINE_FLAGS: Final = frozenset(
-    {
-        "--bootstrap-kubeconfig",
-        "--cgroup-driver",
-        "--cloud-provider",
-        "--config",
-        "--config-dir",
-        "--container-runtime-endpoint",
-        "--eviction-hard",
-        "--hostname-override",
-        "--image-credential-provider-bin-dir",
-        "--image-credential-provider-config",
-        "--kube-reserved",
-        "--kubeconfig",
-        "--node-ip",
-        "--pod-infra-container-image",
-        "--root-dir",
-        "--system-reserved",
-    }
+_MACHINE_FLAGS: Final = (
+    *("--cgroup-driver", "--cloud-provider", "--container-runtime-endpoint", "--eviction-hard", "--kube-reserved"),
+    *("--node-ip", "--system-reserved"),
 )
+"""What user data may say of these is about its own machine; others of that kind are given again after it."""
 
 
 def start(
@@ -59,12 +43,12 @@ def start(
     own = [flag for flag in flags if flag.partition("=")[0] not in _MACHINE_FLAGS]
     command: list[str | Path] = [
         build.ensure("kubelet-arm64" if settings.emulated else "kubelet"),
+        *own,
         f"--config={file}",
         f"--kubeconfig={kubeconfig}",
         f"--root-dir={folder / 'root'}",
         f"--cert-dir={folder / 'certificates'}",
         f"--hostname-override={settings.node}",
-        *own,
     ]
     return programs.start(f"kubelet-{settings.node}", command)
 

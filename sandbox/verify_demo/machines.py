@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from multiarch.facts.ami_families import get_family
 from multiarch.facts.architectures import Architecture
-from multiarch.facts.instance_types import compute_max_pods, get_instance_type
+from multiarch.facts.instance_types import get_instance_type
 from multiarch.nodes.model import CLUSTER_TAG, GROUP_TAG, NodeGroupPlan
 from multiarch.stack.model import Plan
 from sandbox.aws.remote import Remote
@@ -81,12 +81,9 @@ class Machine:
 
     def _status(self) -> dict[str, Any]:
         kind = get_instance_type(self.row["InstanceType"])
-        room = {"cpu": str(kind.vcpus), "memory": f"{kind.memory_mib}Mi", "pods": str(compute_max_pods(kind))}
         now = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
         ready = {"type": "Ready", "status": "True", "reason": "KubeletReady", "message": "verify-demo's stand-in"}
         return {
-            "capacity": room,
-            "allocatable": room,
             "conditions": [{**ready, "lastHeartbeatTime": now, "lastTransitionTime": now}],
             "nodeInfo": {
                 "architecture": str(kind.architecture),
@@ -126,7 +123,6 @@ class Machine:
             ("uname", UNAME[self.architecture], self._kernel),
             ("os", get_family(self.group.family).os_example),
             *(("program", name, f"/usr/bin/{name}", own, said) for name, said in programs.items()),
-            ("package", f"containerd {_CONTAINERD}-1.amzn2023 {UNAME[self.architecture]}"),
             ("kubelet", "1000"),
             *(("flag", flag) for flag in flags),
             *(self._container(pod, str(_PID + number)) for number, pod in enumerate(pods)),

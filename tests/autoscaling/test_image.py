@@ -15,7 +15,6 @@ from multiarch.facts.instance_types import get_instance_type
     [
         ("AL2_x86_64", "al2@v20250715", "optimized-ami/1.32/amazon-linux-2/amazon-eks-node-1.32-v20250715"),
         ("AL2_ARM_64", "al2@v20250715", "optimized-ami/1.32/amazon-linux-2-arm64/amazon-eks-arm64-node-1.32-v20250715"),
-        ("AL2_x86_64_GPU", "al2@v20250715", "optimized-ami/1.32/amazon-linux-2-gpu/amazon-eks-gpu-node-1.32-v20250715"),
     ],
 )
 def test_amazon_linux_2_names_its_variant_before_the_node(name: str, alias: str, path: str) -> None:
@@ -50,7 +49,7 @@ def test_an_alias_follows_from_the_release(family: AmiFamily, release: str, alia
 
 @pytest.mark.parametrize(
     ("family", "release"),
-    [(AmiFamily.AL2023, "1.35.2"), (AmiFamily.BOTTLEROCKET, "20260715"), (AmiFamily.CUSTOM, "1.35.2-20260715")],
+    [(AmiFamily.AL2023, "1.35.2"), (AmiFamily.CUSTOM, "1.35.2-20260715")],
 )
 def test_a_release_of_another_form_has_no_alias(family: AmiFamily, release: str) -> None:
     with pytest.raises(UnknownFactError):
@@ -66,7 +65,3 @@ def test_images_are_those_that_the_types_boot_and_the_family_has() -> None:
         "AL2023_x86_64_STANDARD",
     ]
     assert "AL2_ARM_64_GPU" not in {image.name for image in list_images(AmiFamily.AL2, types)}
-
-
-def test_what_is_not_an_alias_stays_as_it_is() -> None:
-    assert unpin_alias("al2023") == "al2023"

@@ -28,10 +28,8 @@ def installed(**change: object) -> ClusterAutoscalerPlan:
         (["--expander=priority,least-waste", DISCOVERY, "--balance-similar-node-groups"], None),
         (["--expander", "priority", "--namespace", "kube-system", DISCOVERY], None),
         (["--expander=priority", "--node-group-auto-discovery=asg:tag=k8s.io/cluster-autoscaler/enabled=true"], None),
-        ([DISCOVERY], "--expander is not set"),
         (["--expander=least-waste,priority", DISCOVERY], "--expander is least-waste,priority"),
         (["--expander=priority", "--namespace=autoscaling", DISCOVERY], "--namespace is autoscaling"),
-        (["--expander=priority", "--nodes=1:3:theirs"], "--node-group-auto-discovery is not set"),
         (["--expander=priority", "--node-group-auto-discovery=asg:tag=team/a"], "is asg:tag=team/a"),
     ],
 )

@@ -7,8 +7,6 @@ from typing import Any
 
 from multiarch.autoscaling.karpenter import build_node_class
 from multiarch.cost.stack import compute_stack_costs
-from tests.components import autoscaled
-from tests.components.declared import world
 from tests.cost.priced import PRICING
 from tests.simulate.simulated import TOLERANT, got, pods, pooled, run
 from tests.stack.words import merged, plan
@@ -34,16 +32,11 @@ def test_reserved_capacity_comes_first_because_it_is_paid_for() -> None:
     assert [pool.name for pool in chosen.pools] == [f"general-{each}" for each in written]
 
 
-def test_the_node_class_names_the_reservations_and_the_gate_is_on() -> None:
+def test_the_node_class_names_the_reservations() -> None:
     karpenter = plan(RESERVED).autoscaling.karpenter
     assert karpenter is not None
     spec: Any = build_node_class(karpenter.node_class, cluster="shop", role="nodes", tags=())["spec"]
     assert spec["capacityReservationSelectorTerms"] == [{"id": "cr-01"}, {"id": "cr-02"}]
-    gates = [
-        made.inputs(autoscaled.RELEASE, "karpenter")["values"]["settings"]["featureGates"]
-        for made in (world(RESERVED), world(pooled({"general": {}})))
-    ]
-    assert gates == [{"spotToSpotConsolidation": False, "reservedCapacity": True}, {"spotToSpotConsolidation": False}]
 
 
 def test_a_simulation_takes_it_first_and_says_that_its_room_is_unknown() -> None:

@@ -12,29 +12,20 @@ from multiarch.facts.labels import ARCHITECTURE, KARPENTER_CAPACITY_TYPE
 
 
 @pytest.mark.parametrize(
-    ("name", "category", "generation", "family", "size"),
+    ("name", "labels"),
     [
-        ("m7g.large", "m", "7", "m7g", "large"),
-        ("c6gn.16xlarge", "c", "6", "c6gn", "16xlarge"),
-        ("i4g.large", "i", "4", "i4g", "large"),
-        ("x2iedn.metal", "x", "2", "x2iedn", "metal"),
-        ("inf2.xlarge", "inf", "2", "inf2", "xlarge"),
-        ("hpc7g.4xlarge", "hpc", "7", "hpc7g", "4xlarge"),
-        ("u-6tb1.56xlarge", "u", "1", "u-6tb1", "56xlarge"),
-        ("u7i-12tb.224xlarge", "u", "7", "u7i-12tb", "224xlarge"),
-        ("m8g.metal-24xl", "m", "8", "m8g", "metal-24xl"),
-        ("p6-b200.48xlarge", "p", "6", "p6-b200", "48xlarge"),
-        ("t4g.nano", "t", "4", "t4g", "nano"),
+        ("c6gn.16xlarge", ("c", "6", "c6gn", "16xlarge")),
+        ("inf2.xlarge", ("inf", "2", "inf2", "xlarge")),
+        ("u-6tb1.56xlarge", ("u", "1", "u-6tb1", "56xlarge")),
+        ("u7i-12tb.224xlarge", ("u", "7", "u7i-12tb", "224xlarge")),
+        ("m8g.metal-24xl", ("m", "8", "m8g", "metal-24xl")),
+        ("p6-b200.48xlarge", ("p", "6", "p6-b200", "48xlarge")),
     ],
 )
-def test_a_name_is_taken_apart_as_karpenter_does(
-    name: str, category: str, generation: str, family: str, size: str
-) -> None:
+def test_a_name_is_taken_apart_as_karpenter_does(name: str, labels: tuple[str, ...]) -> None:
     found = list_type_labels(get_instance_type(name))
-    assert found[selection.CATEGORY] == {category}
-    assert found[selection.GENERATION] == {generation}
-    assert found[selection.FAMILY] == {family}
-    assert found[selection.SIZE] == {size}
+    keys = (selection.CATEGORY, selection.GENERATION, selection.FAMILY, selection.SIZE)
+    assert [found[key] for key in keys] == [{label} for label in labels]
 
 
 def test_every_type_that_eks_takes_has_category_and_generation() -> None:

@@ -9,7 +9,7 @@ from multiarch.facts.ami_families import AmiFamily
 from multiarch.facts.architectures import Architecture
 from multiarch.facts.instance_types import get_instance_type
 from multiarch.manifests.quantities import parse_quantity
-from multiarch.nodes.model import BootstrapCase, CapacityType, NodeGroupKind
+from multiarch.nodes.model import BootstrapCase, CapacityType
 from multiarch.nodes.resources import get_node_resources
 from tests.nodes.builders import GroupOptions, node_group
 from tests.stack.words import plan
@@ -41,12 +41,6 @@ def test_a_managed_group_tells_labels_taints_capacity_type_and_what_an_empty_nod
         PODS: "30",
         STORAGE: "45056Mi",
     }
-
-
-def test_a_self_managed_group_has_no_label_of_eks() -> None:
-    group = node_group(AmiFamily.AL2023, BootstrapCase.SELF_MANAGED, Architecture.ARM64, OPTIONS)
-    assert group.kind is NodeGroupKind.SELF_MANAGED
-    assert CAPACITY not in dict(build_autoscaler_tags(group, "shop-dev"))
 
 
 def test_a_group_of_gpus_or_inferentia_tells_the_fewest_devices_that_a_node_may_have() -> None:

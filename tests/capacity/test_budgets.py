@@ -53,11 +53,6 @@ def test_a_minimum_of_more_pods_than_there_are_is_never_kept() -> None:
     assert found.without_failure.short == (of(found.without_failure),)
 
 
-def test_one_pod_is_written_in_the_singular() -> None:
-    (warning,) = warnings(pods(count=1), budget(minAvailable="50%"))
-    assert warning.endswith("(minAvailable 50%) allows no eviction: nodes with its 1 pod can't be drained.")
-
-
 def test_a_minimum_for_all_workloads_asks_no_more_of_one_than_its_pods() -> None:
     found = report(WORDS, pods(count=3), failures=[], without_budget=PodCount(5, percent=False))
     assert of(found.without_failure).minimum.pods == 3

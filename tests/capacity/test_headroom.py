@@ -6,11 +6,10 @@ from typing import Any
 
 from multiarch.capacity.evaluation import Evaluation
 from multiarch.capacity.failures import list_failures
-from multiarch.capacity.headroom import IMAGE, PRIORITY, Headroom, build_headroom_manifests, plan_headroom
+from multiarch.capacity.headroom import IMAGE, Headroom, build_headroom_manifests, plan_headroom
 from multiarch.facts.architectures import Architecture
 from multiarch.facts.node_resources import GIB
 from multiarch.scheduling.pods import read_pods
-from multiarch.simulate.cluster_autoscaler import EXPENDABLE_BELOW
 from multiarch.simulate.context import build_simulation_context
 from multiarch.stack.model import Plan
 from tests.simulate.simulated import TOLERANT, grown, pods
@@ -55,13 +54,6 @@ ROOM = (
     Headroom(Architecture.AMD64, 2, 1, 1500, 4 * GIB, "zone eu-west-1a"),
     Headroom(Architecture.ARM64, 1, 1, 500, GIB, "zone eu-west-1a"),
 )
-
-
-def test_the_autoscalers_add_nodes_for_placeholders_and_every_pod_takes_their_room() -> None:
-    priority = objects(made(), *ROOM)["PriorityClass/headroom"]
-    assert priority["value"] == PRIORITY
-    assert EXPENDABLE_BELOW <= PRIORITY < 0
-    assert (priority["preemptionPolicy"], priority["globalDefault"]) == ("Never", False)
 
 
 def test_each_architecture_has_its_placeholders_on_its_own_nodes() -> None:

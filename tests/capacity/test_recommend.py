@@ -122,15 +122,6 @@ def cheaper(cost: Cost, than: Cost) -> bool:
     return not cost.always and cost.at_most * BESIDE_OPTIMUM < than.at_most
 
 
-def test_a_zone_failure_needs_room_in_the_other_zones() -> None:
-    words = grown({"api": {"instanceTypes": ["m7i.large"], "maxSize": 1, "onePerZone": True}})
-    result, _ = recommended(plan(merged(words, NETWORK)), [pods("api", 3, cpu="1500m")], [ZONE_A])
-    assert changes(result) == {"nodeGroups.api.maxSize": 2}
-    assert result.cost == result.bound == Cost(at_most=Decimal(6))
-    assert not result.unsolved
-    assert not result.report.failures[0].short
-
-
 def test_other_zones_come_before_more_nodes() -> None:
     words = grown({"api": {"instanceTypes": ["m7i.large"], "maxSize": 3, "zones": ZONES[:1]}})
     result, _ = recommended(plan(merged(words, NETWORK)), [pods("api", 3, cpu="1500m")], [ZONE_A])
@@ -166,15 +157,6 @@ def test_what_only_larger_sizes_would_make_short_is_not_unsolved() -> None:
     assert [(str(each.failure), each.workload.name) for each in result.unsolved] == [
         ("zone eu-west-1a", "Deployment/pinned")
     ]
-
-
-def test_groups_that_nothing_grows_get_a_larger_desired_size() -> None:
-    words = {"nodeGroups": {"web": {"instanceTypes": ["m7i.large"], "minSize": 3, "maxSize": 3}, "web-arm": None}}
-    made = plan(merged(words, NETWORK))
-    result, _ = recommended(made, [pods("api", 6, cpu="1")], [CapacityFailure()])
-    assert set(changes(result)) == {"nodeGroups.web.desiredSize", "nodeGroups.web.maxSize"}
-    assert result.cost.always > 0
-    assert not result.report.without_failure.short
 
 
 def test_limits_of_node_pools_are_raised() -> None:

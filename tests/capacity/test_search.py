@@ -81,19 +81,19 @@ def test_without_the_optimiser_the_way_to_get_it_is_named(monkeypatch: pytest.Mo
 def test_where_time_runs_out_the_bound_says_how_far_off_the_values_can_be() -> None:
     """Three groups that replace each other: without needs there are many combinations to exclude."""
     given = [Tunable(("nodeGroups", name, "maxSize"), 1, Cost(at_most=Decimal(1))) for name in "abc"]
-    most = {each.key: 41 for each in given}
+    most = {each.key: 21 for each in given}
     tests = 0
 
     def failing(values: Values, failures: Sequence[CapacityFailure]) -> Sequence[CapacityFailure]:
         nonlocal tests
         tests += 1
-        return failures if sum(values.values()) < 33 else []
+        return failures if sum(values.values()) < 17 else []
 
-    found = search_values(given, most, [CapacityFailure()], failing, limit=TimeLimit(300, clock=lambda: tests))
-    assert sum(found.values.values()) >= 33
+    found = search_values(given, most, [CapacityFailure()], failing, limit=TimeLimit(60, clock=lambda: tests))
+    assert sum(found.values.values()) >= 17
     assert found.bound < found.cost
-    needs = [Need({each.key: 1.0 for each in given}, 33.0)]
+    needs = [Need({each.key: 1.0 for each in given}, 17.0)]
     exact = search_values(
-        given, most, [CapacityFailure()], failing, needs=needs, limit=TimeLimit(300, clock=lambda: tests)
+        given, most, [CapacityFailure()], failing, needs=needs, limit=TimeLimit(60, clock=lambda: tests)
     )
-    assert exact.cost == exact.bound == Cost(at_most=Decimal(30))
+    assert exact.cost == exact.bound == Cost(at_most=Decimal(14))

@@ -76,10 +76,6 @@ def test_limits_of_node_pools_count_for_each_pool() -> None:
     ]
 
 
-def test_pools_without_limits_and_zones_have_nothing_to_raise() -> None:
-    assert list(tunables(plan(pooled({"general": {}})))) == ["nodeGroups.web.desiredSize"]
-
-
 def test_prices_replace_vcpus() -> None:
     made = plan(grown({"api": {"instanceTypes": ["m7i.large"]}, "spot": {"instanceTypes": ["m7g.large"]}}))
     prices = RegionPrices("eu-west-1", "USD", datetime(2026, 11, 20, tzinfo=UTC), {"m7i.large": Decimal("0.1")})

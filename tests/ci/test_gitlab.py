@@ -113,18 +113,18 @@ def snippet(index: int, ref: str) -> str:
     return SNIPPETS[index].replace("0123456789abcdef0123456789abcdef01234567", ref)
 
 
-@pytest.mark.parametrize("event", EVENTS)
-def test_each_event_starts_the_jobs_of_the_documents_snippets_that_are_meant(forge: gitlab.GitLab, event: str) -> None:
+def test_each_event_starts_the_jobs_of_the_documents_snippets_that_are_meant(forge: gitlab.GitLab) -> None:
     """The last includes of all that another repository has; and a clone's, without images and audits."""
     includes = [each for index in (1, 2, 3) for each in yaml.safe_load(snippet(index, forge.ref))["include"]]
     others = forge.team(yaml.safe_dump({"include": includes}))
     clone = forge.team(SNIPPETS[0], name="team/clone")
     gitlab.copy_project(clone, "ci")
     gitlab.commit(clone)
-    for repository, apart in ((others, set()), (clone, {*IMAGE, "multiarch-audit-shop-prod"})):
-        ran = forge.run(repository, "--list-csv", **EVENTS[event])
-        names = {re.split("[;: ]", line)[0] for line in ran.out.splitlines() if re.match("[a-z]+-", line)}
-        assert names == STARTED[event] - apart, ran.out
+    for event, variables in EVENTS.items():
+        for repository, apart in ((others, set()), (clone, {*IMAGE, "multiarch-audit-shop-prod"})):
+            ran = forge.run(repository, "--list-csv", **variables)
+            names = {re.split("[;: ]", line)[0] for line in ran.out.splitlines() if re.match("[a-z]+-", line)}
+            assert names == STARTED[event] - apart, (event, ran.out)
 
 
 def test_a_repository_that_is_not_a_clone_runs_the_snippet_with_the_projects_packages(

@@ -7,6 +7,7 @@ import json
 import shlex
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import pytest
 import yaml
@@ -87,6 +88,9 @@ def manifest(root: str, tmp_path: Path) -> Path:
     file = tmp_path / "my shop.yaml"
     file.write_text(MANIFEST.format(root=root))
     return file
+
+
+ODD = "api\nkind: Secret\u2028\u202e#"
 
 
 def states(ran: Ran) -> dict[str, str]:
@@ -205,7 +209,9 @@ def test_a_folder_is_replaced_only_on_demand_and_only_if_it_is_ours(
     assert [each.name for each in tmp_path.iterdir() if each.name.startswith(".patches")] == []
 
 
-def test_a_name_cannot_lead_out_of_the_folder(run: type_of_run, root: str, tmp_path: Path) -> None:
+def test_a_name_can_not_lead_out_of_the_folder_or_write_a_line_into_a_file(
+    run: type_of_run, root: str, tmp_path: Path
+) -> None:
     objects = [
         {
             "apiVersion": "apps/v1",
@@ -213,33 +219,21 @@ def test_a_name_cannot_lead_out_of_the_folder(run: type_of_run, root: str, tmp_p
             "metadata": {"name": name, "namespace": "../up"},
             "spec": {"template": {"spec": {"containers": [{"name": "a", "image": f"{root}:1.1"}]}}},
         }
-        for name in ("../../etc/x", "a_b", "X")
+        for name in ("../../etc/x", "a_b", "X", ODD)
     ]
     file = tmp_path / "odd.json"
     file.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": objects}))
     folder = tmp_path / "patches"
     assert run("audit", "workloads", str(file), "--patch", str(folder)).code == 0
     names = sorted(each.name for each in folder.iterdir())
-    assert names == [f"..%2Fup_deployment_{name}.yaml" for name in ("..%2F..%2Fetc%2Fx", "X", "a%5Fb")]
-
-
-def test_a_name_writes_no_line_into_a_patch_file(run: type_of_run, root: str, tmp_path: Path) -> None:
-    made: dict[str, Any] = {
-        "apiVersion": "apps/v1",
-        "kind": "Deployment",
-        "metadata": {"name": "api\nkind: Secret\u2028\u202e#"},
-        "spec": {"template": {"spec": {"containers": [{"name": "a", "image": f"{root}:1.1"}]}}},
-    }
-    (tmp_path / "api.json").write_text(json.dumps(made))
-    ran = run("audit", "workloads", str(tmp_path / "api.json"), "--patch", str(tmp_path / "patches"))
-    assert ran.code == 0
-    (file,) = (tmp_path / "patches").iterdir()
-    text = file.read_text()
+    *others, odd = (f"..%2Fup_deployment_{name}.yaml" for name in ("..%2F..%2Fetc%2Fx", "X", "a%5Fb", quote(ODD)))
+    assert names == [*others, odd]
+    text = (folder / odd).read_text()
     assert text.replace("\n", "").isprintable()
     assert text.splitlines()[0].endswith(
         "lets Deployment/api\\nkind: Secret\\u2028\\u202e# tolerate arch=arm64:NoSchedule."
     )
-    assert yaml.safe_load(text)["metadata"]["name"] == made["metadata"]["name"]
+    assert yaml.safe_load(text)["metadata"]["name"] == ODD
 
 
 def test_what_was_not_read_is_said(run: type_of_run, tmp_path: Path) -> None:

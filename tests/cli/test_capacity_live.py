@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.cli.running import type_of_run
+from tests.kubernetes import kubeconfigs
 from tests.kubernetes.api_server import Answer, Request, rejected, serving
+from tests.observed.test_cluster import node, pod
 
+GENERAL = {"eks.amazonaws.com/nodegroup": "general-20260101000000000000000001"}
 STACK = """\
 config:
   aws:region: eu-west-1
@@ -24,31 +26,10 @@ config:
 """
 
 
-def node(name: str, zone: str, group: str) -> dict[str, Any]:
-    labels = {
-        "kubernetes.io/arch": "amd64",
-        "kubernetes.io/os": "linux",
-        "topology.kubernetes.io/zone": zone,
-        "node.kubernetes.io/instance-type": "m7i.large",
-        **({"eks.amazonaws.com/nodegroup": f"{group}-20260101000000000000000001"} if group else {}),
-    }
-    allocatable = {"cpu": "1930m", "memory": "7Gi", "pods": "29"}
-    return {
-        "metadata": {"name": name, "uid": name, "labels": labels},
-        "spec": {},
-        "status": {"allocatable": allocatable},
-    }
-
-
-def pod(name: str, on: str = "") -> dict[str, Any]:
-    owner = {"kind": "ReplicaSet", "name": "api-5d8c", "controller": True}
-    labels = {"app": "api", "pod-template-hash": "5d8c"}
-    container = {"name": "main", "image": "localhost:1/api:1", "resources": {"requests": {"cpu": "1", "memory": "1Gi"}}}
-    return {
-        "metadata": {"name": name, "namespace": "shop", "uid": name, "labels": labels, "ownerReferences": [owner]},
-        "spec": {"containers": [container], **({"nodeName": on} if on else {})},
-        "status": {"phase": "Running" if on else "Pending"},
-    }
+def api(name: str, on: str = "") -> dict[str, Any]:
+    made = pod(name, on)
+    made["spec"]["containers"][0]["image"] = "localhost:1/api:1"
+    return made
 
 
 def budget() -> dict[str, Any]:
@@ -60,12 +41,12 @@ OBJECTS: dict[str, tuple[str, list[dict[str, Any]]]] = {
     "nodes": (
         "NodeList",
         [
-            node("one", "eu-west-1a", "general"),
-            node("two", "eu-west-1b", "general"),
-            node("alien", "eu-west-1b", ""),
+            node("one", GENERAL),
+            node("two", GENERAL, zone="eu-west-1b"),
+            node("alien", zone="eu-west-1b"),
         ],
     ),
-    "pods": ("PodList", [pod("api-1", "one"), pod("api-2", "two"), pod("api-3", "alien"), pod("api-4")]),
+    "pods": ("PodList", [api("api-1", "one"), api("api-2", "two"), api("api-3", "alien"), api("api-4")]),
     "daemonsets": ("DaemonSetList", []),
     "poddisruptionbudgets": ("PodDisruptionBudgetList", [budget()]),
 }
@@ -88,23 +69,9 @@ def kubeconfig(clone: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return clone / "kubeconfig"
 
 
-def write(file: Path, url: str) -> None:
-    file.write_text(
-        json.dumps(
-            {
-                "current-context": "here",
-                "contexts": [{"name": "here", "context": {"cluster": "here", "user": "me"}}],
-                "clusters": [{"name": "here", "cluster": {"server": url}}],
-                "users": [{"name": "me", "user": {}}],
-            }
-        ),
-        encoding="utf-8",
-    )
-
-
 def test_the_pods_of_a_cluster_move_between_its_own_nodes(run: type_of_run, kubeconfig: Path) -> None:
     with serving(answer) as server:
-        write(kubeconfig, server.url)
+        kubeconfigs.write(kubeconfig, server.url)
         asked = ("capacity", "shop-dev", "--live", "--kubeconfig", str(kubeconfig))
         found = run(*asked, "-o", "json").json
         text = run(*asked, "--check-images").out
@@ -139,7 +106,7 @@ def test_a_recommendation_starts_with_the_nodes_of_the_cluster(run: type_of_run,
         return answer(request)
 
     with serving(without_budgets) as server:
-        write(kubeconfig, server.url)
+        kubeconfigs.write(kubeconfig, server.url)
         asked = (
             "capacity",
             "shop-dev",

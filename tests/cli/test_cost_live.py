@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from pathlib import Path
@@ -15,6 +14,7 @@ from tests.cli.conftest import CLONE
 from tests.cli.running import Ran, type_of_run
 from tests.images.conftest import images_registry, repository
 from tests.images.shapes import Repository
+from tests.kubernetes import kubeconfigs
 from tests.kubernetes.api_server import Answer, Request, rejected, serving
 from tests.observed.test_cluster import HASH, node, pod
 
@@ -58,10 +58,7 @@ def live(
         return 200, {"kind": "List", "metadata": {}, "items": list(lists.get(plural, []))}, {}
 
     with serving(answer) as server:
-        cluster = {"name": "here", "cluster": {"server": server.url}}
-        context = {"name": "here", "context": {"cluster": "here"}}
-        file = Path("kubeconfig")
-        file.write_text(json.dumps({"current-context": "here", "clusters": [cluster], "contexts": [context]}))
+        file = kubeconfigs.write(Path("kubeconfig"), server.url)
         return run("cost", *filter(None, [stack]), "--prices", PRICES, "--live", "--kubeconfig", str(file), *arguments)
 
 

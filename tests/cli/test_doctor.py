@@ -27,9 +27,11 @@ from sandbox.aws.remote import Remote
 from sandbox.aws.ssm import ACCOUNT
 from tests.cli.aws import served
 from tests.cli.running import Ran, type_of_run
+from tests.kubernetes import kubeconfigs
 from tests.kubernetes.api_server import Answer, Request
 from tests.kubernetes.api_server import serving as serving_api
 from tests.sandbox.served import CLONE, REGION, Served
+from tests.verify.clusters import environment
 
 pytestmark = pytest.mark.e2e
 STACK = "checkout-dev"
@@ -130,15 +132,7 @@ def place(clone: Path, run: type_of_run, tmp_path: Path, monkeypatch: pytest.Mon
             made.role(name)
         for name in ("AWS_PROFILE", "AWS_SESSION_TOKEN", "PULUMI_DISABLE_AUTOMATIC_PLUGIN_ACQUISITION"):
             monkeypatch.delenv(name, raising=False)
-        for name, value in {
-            "PATH": f"{made.programs}:/bin",
-            "AWS_ACCESS_KEY_ID": "test",
-            "AWS_SECRET_ACCESS_KEY": "test",
-            "AWS_ENDPOINT_URL": url,
-            "AWS_CONFIG_FILE": str(tmp_path / "none"),
-            "AWS_SHARED_CREDENTIALS_FILE": str(tmp_path / "none"),
-            "AWS_EC2_METADATA_DISABLED": "true",
-        }.items():
+        for name, value in {**environment(made.aws, tmp_path), "PATH": f"{made.programs}:/bin"}.items():
             monkeypatch.setenv(name, value)
         monkeypatch.setattr("multiarch.runs.doctor.find_silence", lambda *_: "")
         yield made
@@ -305,14 +299,8 @@ def test_a_release_that_is_not_deployed_is_named_and_no_secret_is_read(place: Pl
 
     with serving_api(answer) as server:
         eks_backends[ACCOUNT][REGION].clusters[STACK].endpoint = server.url
-        config = {
-            "clusters": [{"name": "c", "cluster": {"server": server.url}}],
-            "users": [],
-            "contexts": [{"name": "c", "context": {"cluster": "c"}}],
-            "current-context": "c",
-        }
-        (tmp_path / "config.json").write_text(json.dumps(config))
-        ran = place.examine(STACK, "--kubeconfig", str(tmp_path / "config.json"))
+        file = kubeconfigs.write(tmp_path / "config.json", server.url)
+        ran = place.examine(STACK, "--kubeconfig", str(file))
     (row,) = rows(ran, "helm release")
     assert row["text"] == "kube-system/cluster-autoscaler is pending-upgrade (revision 10), not deployed"
     assert "`helm rollback cluster-autoscaler 10 --namespace kube-system --wait`" in row["fix"]

@@ -22,6 +22,7 @@ from sandbox.existing.account import Account
 from tests.autoscaling.evaluation import Call, allowed
 from tests.cli.aws import served
 from tests.cli.running import Ran, type_of_run
+from tests.kubernetes import kubeconfigs
 from tests.kubernetes.api_server import Answer, Request, serving
 from tests.observed.test_cluster import node, pod
 from tests.report.page_text import sections
@@ -78,14 +79,8 @@ class Place:
             return 200, {"kind": "List", "metadata": {}, "items": objects.get(name, [])}, {}
 
         with serving(answer) as server:
-            proxied = {"server": endpoint.replace("https:", "http:"), "proxy-url": server.url}
-            config = {
-                "clusters": [{"name": "here", "cluster": proxied}],
-                "users": [{"name": "me", "user": {}}],
-                "contexts": [{"name": "here", "context": {"cluster": "here", "user": "me"}}],
-                "current-context": "here",
-            }
-            (self.clone / "kubeconfig").write_text(json.dumps(config), encoding="utf-8")
+            proxy = {"proxy-url": server.url}
+            kubeconfigs.write(self.clone / "kubeconfig", endpoint.replace("https:", "http:"), **proxy)
             yield
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from multiarch.cli.application import build_application
 from multiarch.cli.lines import make_runnable, wrap_lines
-from multiarch.cli.terminal import print_command, print_message, show_problems, show_progress
+from multiarch.cli.terminal import print_command, show_problems, show_progress
 from multiarch.errors import Problem
 from tests.cli.running import type_of_run
 
@@ -85,20 +85,7 @@ def test_a_problem_is_broken_between_words_on_a_terminal_and_one_line_elsewhere(
     monkeypatch.delenv("NO_COLOR")
     show_problems([problem])
     assert capsys.readouterr().err.startswith("\x1b[33mwarning\x1b[0m: stack.yaml:3 ")
-
-
-def test_a_message_is_broken_between_words_on_a_terminal_and_one_line_elsewhere(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    text, command = "  next: " + "word " * 20, "kubectl patch node -p " + "x " * 40
-    print_message(text)
-    assert capsys.readouterr().err == f"{text}\n"
-    monkeypatch.setattr("sys.stderr.isatty", lambda: True)
-    monkeypatch.setenv("COLUMNS", "60")
-    print_message(text)
-    lines = capsys.readouterr().err.splitlines()
-    assert max(map(len, lines)) <= 60
-    assert [line[:5] for line in lines] == ["  nex", *["    w"] * (len(lines) - 1)]
+    command = "kubectl patch node -p " + "x " * 40
     print_command(command)
     assert capsys.readouterr().err == f"{command}\n"
 

@@ -166,8 +166,6 @@ def test_a_cluster_of_another_stack_is_rejected(
     [
         (("--quiet-hours", "0 8 * * *"), "is not a cron schedule: it has 4 fields instead of 5"),
         (("--pace", "0s"), "--pace: '0s' is not a positive duration. Write it as 30s, 5m or 1h30m."),
-        (("--ready-timeout", "10"), "--ready-timeout: '10' is not a positive duration"),
-        (("--max-pods", "0"), "must be at least 1"),
         (("-l", "app in"), "is not a label selector"),
         (("-n", "nowhere"), "There is no namespace nowhere"),
     ],

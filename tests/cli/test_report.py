@@ -12,6 +12,7 @@ import pytest
 from sandbox.registry import server
 from sandbox.registry.images import repositories
 from tests.cli.running import type_of_run
+from tests.kubernetes import kubeconfigs
 from tests.quotations import ROOT
 from tests.report.page_text import sections, text_of
 
@@ -85,12 +86,7 @@ def test_the_stack_file_alone_is_a_page_too_and_names_what_is_missing(run: type_
 
 @pytest.mark.usefixtures("project")
 def test_a_cluster_that_cannot_be_reached_leaves_the_page_of_the_stack_file(run: type_of_run, project: Path) -> None:
-    config = project / "kubeconfig"
-    config.write_text(
-        "apiVersion: v1\nkind: Config\ncurrent-context: gone\n"
-        "clusters: [{name: gone, cluster: {server: 'http://127.0.0.1:9'}}]\n"
-        "contexts: [{name: gone, context: {cluster: gone, user: none}}]\nusers: [{name: none, user: {}}]\n"
-    )
+    config = kubeconfigs.write(project / "kubeconfig", "http://127.0.0.1:9")
     options = ("--live", "--kubeconfig", str(config), "--prices", PRICES)
     ran = run("report", "payments-prod", "--html", "page.html", *options)
     assert ran.code == 3

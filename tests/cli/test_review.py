@@ -100,9 +100,7 @@ def test_json_has_everything(run: type_of_run, tmp_path: Path) -> None:
     [
         ((), 0),
         (("high",), 1),
-        (("low",), 1),
         (("drift",), 0),
-        (("drift,delete-stateful",), 1),
         (("drift", "medium"), 1),
     ],
 )
@@ -250,13 +248,11 @@ def test_without_a_folder_for_temporary_files_an_error_says_so(
     assert "A temporary folder can't be made: No such file or directory. Set TMPDIR" in ran.err
 
 
-@pytest.mark.parametrize("kind", ["/dev/zero", "pipe", "nowhere", "folder"])
+@pytest.mark.parametrize("kind", ["/dev/zero", "pipe"])
 def test_what_is_not_a_regular_file_is_an_invalid_stack_file(run: type_of_run, repository: Path, kind: str) -> None:
     file = repository / "config/stacks/Pulumi.z-dev.yaml"
     if kind == "pipe":
         os.mkfifo(file)
-    elif kind == "folder":
-        file.mkdir()
     else:
         file.symlink_to(kind)
     found = run("review", "--since", "main", "-o", "json")
@@ -265,15 +261,6 @@ def test_what_is_not_a_regular_file_is_an_invalid_stack_file(run: type_of_run, r
     assert "can't be read" in stack["after"]["problem"]
     # Git knows links, and neither pipes nor empty folders.
     assert ("z-dev" in run("stack", "affected", "--since", "main").out) is file.is_symlink()
-
-
-@pytest.mark.parametrize("depth", [600, 100_000])
-def test_deep_values_are_a_finding_or_an_error(run: type_of_run, tmp_path: Path, depth: int) -> None:
-    deep = digest(step("update", ROLE, "r", {"a": 1}, {"a": "DEEP"}, {"a": "update"}))
-    text = deep.replace(b'"DEEP"', b'{"b":' * depth + b"1" + b"}" * depth)
-    ran = run("review", written(tmp_path, text), "--fail-on", "drift")
-    assert ran.code in {0, 2}
-    assert "unreadable-value" in ran.out or "nested too deeply" in ran.err or ran.out.count("updated")
 
 
 @pytest.mark.parametrize("output", ["table", "markdown", "json", "sarif", "codequality"])
@@ -312,34 +299,30 @@ def test_code_scanners_get_findings_in_the_stack_file(run: type_of_run, clone: P
     )
 
 
-@pytest.mark.parametrize(
-    ("arguments", "words"),
-    [
-        ((), "No preview is given."),
-        (("missing.json",), "missing.json can't be read: No such file or directory. `pulumi preview --json"),
-        (("preview.json", "preview.json"), "Stack checkout-dev is in preview.json and in preview.json."),
-        (("preview.json", "--since", "x", "--before", "."), "--since and --before are mutually exclusive."),
-        (("preview.json", "--since", "nowhere"), "Git knows no commit 'nowhere'"),
-        (("preview.json", "--before", "config"), "config has no Pulumi.yaml"),
-        (("preview.json", "--manifests", "x.yaml"), "--manifests needs the stack files"),
-        (("-", "--manifests", "-", "--since", "main"), "can't be both a preview and manifests"),
-        (("preview.json", "-o", "markdown", "--limit", "10"), "--limit must be at least 2000 bytes."),
-        (("preview.json", "--limit", "5000"), "--limit is for --output markdown and --post."),
-        (("empty.json",), "empty.json: The file is empty."),
-        (("state.json",), "state.json: This is not a preview"),
-        (("Pulumi.yaml",), "Pulumi.yaml: This is not a preview"),
-    ],
+BAD_INPUT: tuple[tuple[tuple[str, ...], str], ...] = (
+    ((), "No preview is given."),
+    (("missing.json",), "missing.json can't be read: No such file or directory. `pulumi preview --json"),
+    (("preview.json", "preview.json"), "Stack checkout-dev is in preview.json and in preview.json."),
+    (("preview.json", "--since", "x", "--before", "."), "--since and --before are mutually exclusive."),
+    (("preview.json", "--since", "nowhere"), "Git knows no commit 'nowhere'"),
+    (("preview.json", "--before", "config"), "config has no Pulumi.yaml"),
+    (("preview.json", "--manifests", "x.yaml"), "--manifests needs the stack files"),
+    (("-", "--manifests", "-", "--since", "main"), "can't be both a preview and manifests"),
+    (("preview.json", "-o", "markdown", "--limit", "10"), "--limit must be at least 2000 bytes."),
+    (("preview.json", "--limit", "5000"), "--limit is for --output markdown and --post."),
+    (("empty.json",), "empty.json: The file is empty."),
+    (("state.json",), "state.json: This is not a preview"),
+    (("Pulumi.yaml",), "Pulumi.yaml: This is not a preview"),
 )
-def test_bad_input_is_named_with_what_to_do(
-    run: type_of_run, repository: Path, arguments: tuple[str, ...], words: str
-) -> None:
+
+
+def test_bad_input_is_named_with_what_to_do(run: type_of_run, repository: Path) -> None:
     written(repository, deletion())
     written(repository, b"", "empty.json")
     written(repository, json.dumps({"version": 3, "deployment": {}}).encode(), "state.json")
-    ran = run("review", *arguments)
-    assert ran.code == 2
-    assert words in ran.err
-    assert ran.out == ""
+    for arguments, words in BAD_INPUT:
+        ran = run("review", *arguments)
+        assert (ran.code, words in ran.err, ran.out) == (2, True, ""), (arguments, ran.err)
 
 
 def test_the_digest_is_one_comment_that_changes_in_place(run: type_of_run, gitlab: StandIn, tmp_path: Path) -> None:
@@ -351,17 +334,6 @@ def test_the_digest_is_one_comment_that_changes_in_place(run: type_of_run, gitla
     (body,) = gitlab.bodies
     assert body.startswith("<!-- multiarch review: multiarch-eks -->")
     assert "_Shortened to 4000 bytes" in body
-
-
-@pytest.mark.usefixtures("gitlab")
-def test_a_job_without_a_token_still_shows_the_digest(
-    run: type_of_run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.delenv("GITLAB_TOKEN")
-    ran = run("review", written(tmp_path, deletion()), "--post", "gitlab")
-    assert ran.code == 2
-    assert "SQS queue jobs" in ran.out
-    assert "GITLAB_TOKEN" in ran.err
 
 
 def test_findings_of_one_rule_share_what_they_have_in_common(run: type_of_run, tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from multiarch.errors import Problem
 from tests.cli.running import type_of_run
 
 SHIPPED = ("checkout-dev", "gke-parity", "legacy-al2", "payments-prod")
@@ -58,13 +59,20 @@ def test_acknowledged_warnings_are_shown_with_their_reason_and_pass(clone: Path,
     assert "ok" in run("stack", "list").out.splitlines()[2].split()
 
 
-def test_an_acknowledged_policy_is_one_that_is_found(clone: Path, run: type_of_run) -> None:
+def test_an_acknowledged_policy_is_one_that_is_found(
+    clone: Path, run: type_of_run, monkeypatch: pytest.MonkeyPatch
+) -> None:
     break_stack(clone, "payments-prod", "config:\n", "config:\n  acknowledge: {policy-ami-pinned: later}\n")
-    assert "unused-acknowledgement" not in run("stack", "check", "payments-prod", "--policy").err
+    found = [Problem("policy-ami-pinned", "not pinned.")]
+    with monkeypatch.context() as patch:
+        patch.setattr("multiarch.runs.policies.find_violations", lambda *_: found)
+        assert "Acknowledged: later [policy-ami-pinned]" in run("stack", "check", "payments-prod", "--policy").err
+        # What the stack file itself shows counts as found, too.
+        found.clear()
+        assert "unused-acknowledgement" not in run("stack", "check", "payments-prod", "--policy").err
     file = clone / "config" / "stacks" / "Pulumi.payments-prod.yaml"
-    text = file.read_text()
     pinned = "ami: {id: ami-0123456789abcdef0}\n      minSize: 3\n"
-    file.write_text(text.replace("minSize: 3\n", pinned))
+    file.write_text(file.read_text().replace("minSize: 3\n", pinned))
     ran = run("stack", "check", "payments-prod", "--policy")
     assert "acknowledge.policy-ami-pinned: policy-ami-pinned does not warn of anything here." in ran.err
 

@@ -71,18 +71,18 @@ NEW = ("stack", "new", "--team", "search", "--env", "dev")
         (("--subnet", SUBNETS[0]), "--subnet needs --network with the ID of a VPC."),
         (("--network", VPC), "Give --subnet ID for each zone."),
         (("--network", VPC, "--zones", "2", "--subnet", SUBNETS[0]), "--zones is for a new VPC"),
-        (("--network", "10.0.0.0/8"), "--network: 10.0.0.0/8 is a /8"),
-        (("--zones", "9"), "--zones: "),
+        (("--network", "10.0.0.0/8"), "error: network.cidr: 10.0.0.0/8 is a /8"),
+        (("--zones", "9"), "error: network.zones: "),
         (("--autoscaler", "karp"), "Invalid value for '--autoscaler': 'karp' is not one of 'none'"),
         (("--ami-family", "AL2"), "--ami-family AL2: Use AL2023, Bottlerocket."),
         (("--autoscaler", "auto-mode", "--ami-family", "AL2023"), "--ami-family is not for EKS Auto Mode"),
         (("--tag", "a"), "--tag 'a': Write KEY=VALUE."),
-        (("--tag", "team=x"), "--tag: "),
-        (("--webhook", "X Y"), "--webhook: "),
+        (("--tag", "team=x"), "error: tags.team: "),
+        (("--webhook", "X Y"), "error: admissionWebhook.image: "),
         (("--from-cluster", "shop-prod", "--spot"), "--spot and --from-cluster are mutually exclusive."),
     ],
 )
-def test_a_choice_that_is_rejected_names_its_option(
+def test_a_choice_that_is_rejected_names_its_option_or_key(
     clone: Path, run: type_of_run, options: tuple[str, ...], says: str
 ) -> None:
     ran = run(*NEW, *options)

@@ -1,31 +1,25 @@
-"""``multiarch verify nodes`` with the sandbox's AWS, an API server's stand-in, and reports of nodes."""
+"""``multiarch verify nodes`` with the sandbox's AWS, and an API server's stand-in."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from copy import deepcopy
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from multiarch.facts.architectures import Architecture
-from multiarch.facts.taints import parse_taint
-from multiarch.images.elf import Elf
-from multiarch.ssm.model import InstanceAnswer
-from multiarch.verify.on_node.model import NodeReport, ProgramFile
 from tests.cli.aws import served
 from tests.cli.running import Ran, type_of_run
-from tests.kubernetes.api_server import Answer as ApiAnswer
-from tests.kubernetes.api_server import ApiServer, Request, rejected, serving
+from tests.kubernetes import kubeconfigs
+from tests.kubernetes.api_server import Answer, Request, rejected, serving
 from tests.sandbox.served import REGION, Served
+from tests.verify.clusters import STACK, create, environment
 
 pytestmark = pytest.mark.e2e
 
-STACK = "checkout-dev"
-GROUPS = {"general-14f859c": ("amd64", "m7i.large"), "graviton-a10fc5e": ("arm64", "m7g.large")}
-MACHINES = {"amd64": ("x86_64", 62), "arm64": ("aarch64", 183)}
 EXISTING = f"""\
 config:
   aws:region: {REGION}
@@ -49,50 +43,26 @@ TAINT = {"key": "arch", "value": "arm64", "effect": "NoSchedule"}
 
 
 @pytest.fixture(scope="module")
-def aws() -> Iterator[Served]:
-    """An AWS with the cluster and one instance in each of its groups."""
+def aws() -> Iterator[tuple[Served, list[dict[str, Any]]]]:
+    """An AWS with the cluster and one instance in each of its groups, and their Nodes."""
     with served() as url:
         made = Served(url)
-        subnets = made.cluster(STACK, version="1.35")["resourcesVpcConfig"]["subnetIds"]
-        role = made.role("node")
-        for name, (architecture, kind) in GROUPS.items():
-            made.client("eks").create_nodegroup(
-                clusterName=STACK,
-                nodegroupName=name,
-                subnets=subnets,
-                nodeRole=role,
-                amiType="AL2023_ARM_64_STANDARD" if architecture == "arm64" else "AL2023_x86_64_STANDARD",
-                instanceTypes=[kind],
-                scalingConfig={"minSize": 1, "maxSize": 2, "desiredSize": 1},
-            )
-        yield made
+        yield made, create(made, 1)
 
 
 @dataclass
 class Cluster:
-    """The cluster of checkout-dev: instances in the sandbox's AWS, Nodes, and what nodes report."""
+    """The API server of checkout-dev. ``denied`` is a method that it rejects, ``patches`` counts what it took."""
 
-    aws: Served
-    nodes: dict[str, dict[str, Any]] = field(default_factory=dict)
-    reports: dict[str, NodeReport | InstanceAnswer] = field(default_factory=dict)
-    kubeconfig: Path = Path()
-    server: ApiServer | None = None
+    nodes: list[dict[str, Any]]
     deployment: dict[str, Any] = field(default_factory=dict)
     denied: str = ""
-    asked: list[str] = field(default_factory=list)
-
-    def instance(self, architecture: str) -> str:
-        return next(str(each["InstanceId"]) for each in self.instances() if each["InstanceType"] == _type(architecture))
+    patches: int = 0
 
     def node(self, architecture: str) -> dict[str, Any]:
-        return self.nodes[self.instance(architecture)]
+        return next(each for each in self.nodes if each["metadata"]["labels"]["kubernetes.io/arch"] == architecture)
 
-    def instances(self) -> list[dict[str, Any]]:
-        running = [{"Name": "instance-state-name", "Values": ["running"]}]
-        pages = self.aws.client("ec2").describe_instances(Filters=running)["Reservations"]
-        return [row for page in pages for row in page["Instances"]]
-
-    def answer(self, request: Request) -> ApiAnswer:
+    def answer(self, request: Request) -> Answer:
         if self.denied and request.method == self.denied:
             return rejected(403, "Forbidden", 'nodes is forbidden: User "me" cannot do that')
         if request.method == "PATCH":
@@ -101,10 +71,11 @@ class Cluster:
             return 200, {"kind": "DeploymentList", "metadata": {}, "items": [self.deployment]}, {}
         if "/deployments/" in request.path:
             return 200, self.deployment, {}
-        return 200, {"kind": "NodeList", "metadata": {}, "items": list(self.nodes.values())}, {}
+        return 200, {"kind": "NodeList", "metadata": {}, "items": self.nodes}, {}
 
-    def patched(self, request: Request) -> ApiAnswer:
-        node = next(each for each in self.nodes.values() if each["metadata"]["name"] == request.path.rpartition("/")[2])
+    def patched(self, request: Request) -> Answer:
+        node = next(each for each in self.nodes if each["metadata"]["name"] == request.path.rpartition("/")[2])
+        self.patches += 1
         test, *operations = json.loads(request.body)
         if test["value"] != node["metadata"]["resourceVersion"]:
             return rejected(422, "Invalid", "the server rejected our request due to an error in our request")
@@ -116,95 +87,19 @@ class Cluster:
         node["metadata"]["resourceVersion"] += "1"
         return 200, node, {}
 
-    def collect(
-        self, _client: object, instances: Sequence[str], **_: object
-    ) -> Mapping[str, NodeReport | InstanceAnswer]:
-        self.asked = list(instances)
-        return {each: self.reports[each] for each in instances if each in self.reports}
-
-
-def _type(architecture: str) -> str:
-    return next(kind for own, kind in GROUPS.values() if own == architecture)
-
 
 @pytest.fixture
-def cluster(aws: Served, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Cluster]:
-    for name in ("AWS_PROFILE", "AWS_REGION", "AWS_DEFAULT_REGION", "AWS_SESSION_TOKEN", "KUBECONFIG"):
+def cluster(
+    aws: tuple[Served, list[dict[str, Any]]], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> Iterator[Cluster]:
+    for name in ("AWS_PROFILE", "AWS_REGION", "AWS_DEFAULT_REGION", "AWS_SESSION_TOKEN"):
         monkeypatch.delenv(name, raising=False)
-    for name, value in {
-        "AWS_ACCESS_KEY_ID": "test",
-        "AWS_SECRET_ACCESS_KEY": "test",
-        "AWS_ENDPOINT_URL": aws.endpoint,
-        "AWS_CONFIG_FILE": str(tmp_path / "none"),
-        "AWS_SHARED_CREDENTIALS_FILE": str(tmp_path / "none"),
-        "AWS_EC2_METADATA_DISABLED": "true",
-        "HOME": str(tmp_path),
-    }.items():
+    for name, value in environment(aws[0], tmp_path).items():
         monkeypatch.setenv(name, value)
-    made = Cluster(aws)
-    for row in made.instances():
-        group, (architecture, _) = next(each for each in GROUPS.items() if each[1][1] == row["InstanceType"])
-        made.nodes[row["InstanceId"]] = _node(row, group, architecture)
-        made.reports[row["InstanceId"]] = _report(architecture)
-    monkeypatch.setattr("multiarch.runs.verify_nodes.collect_reports", made.collect)
+    made = Cluster(deepcopy(aws[1]))
     with serving(made.answer) as server:
-        made.kubeconfig, made.server = tmp_path / "kubeconfig", server
-        config = {
-            "apiVersion": "v1",
-            "kind": "Config",
-            "clusters": [{"name": "here", "cluster": {"server": server.url}}],
-            "users": [{"name": "me", "user": {}}],
-            "contexts": [{"name": "here", "context": {"cluster": "here", "user": "me"}}],
-            "current-context": "here",
-        }
-        made.kubeconfig.write_text(json.dumps(config))
-        monkeypatch.setenv("KUBECONFIG", str(made.kubeconfig))
+        kubeconfigs.write(tmp_path / "kubeconfig", server.url)
         yield made
-
-
-def _node(row: Mapping[str, Any], group: str, architecture: str) -> dict[str, Any]:
-    zone = row["Placement"]["AvailabilityZone"]
-    labels = {
-        "kubernetes.io/arch": architecture,
-        "kubernetes.io/os": "linux",
-        "node.kubernetes.io/instance-type": row["InstanceType"],
-        "topology.kubernetes.io/region": REGION,
-        "topology.kubernetes.io/zone": zone,
-        "eks.amazonaws.com/nodegroup": group,
-        "eks.amazonaws.com/capacityType": "ON_DEMAND",
-        **({"checkout.example.com/tier": "graviton"} if architecture == "arm64" else {}),
-    }
-    return {
-        "metadata": {"name": row["PrivateDnsName"], "uid": row["InstanceId"], "resourceVersion": "5", "labels": labels},
-        "spec": {
-            "providerID": f"aws:///{zone}/{row['InstanceId']}",
-            "taints": [TAINT] if architecture == "arm64" else [],
-        },
-        "status": {
-            "conditions": [{"type": "Ready", "status": "True"}],
-            "nodeInfo": {
-                "architecture": architecture,
-                "kubeletVersion": "v1.35.4-eks-1a2b3c4",
-                "containerRuntimeVersion": "containerd://2.1.4",
-                "osImage": "Amazon Linux 2023.9.20261106",
-                "kernelVersion": "6.12.40",
-            },
-        },
-    }
-
-
-def _report(architecture: str) -> NodeReport:
-    machine, number = MACHINES[architecture]
-    elf = Elf(number, 64, little_endian=True)
-    return NodeReport(
-        machine=machine,
-        architecture=Architecture(architecture),
-        kernel="6.12.40",
-        distribution="Amazon Linux 2023.9.20261106",
-        programs=(ProgramFile("kubelet", "/usr/bin/kubelet", elf, "v1.35.4-eks-1a2b3c4"),),
-        labels={},
-        taints=(parse_taint("arch=arm64:NoSchedule"),) if architecture == "arm64" else (),
-    )
 
 
 @pytest.fixture
@@ -221,12 +116,11 @@ def findings(ran: Ran) -> set[str]:
     return {each["rule"] for node in ran.json["nodes"] for each in node["findings"]}
 
 
-def test_a_healthy_cluster_has_no_findings(verify: Callable[..., Ran], cluster: Cluster) -> None:
+def test_a_healthy_cluster_has_no_findings(verify: Callable[..., Ran]) -> None:
     ran = verify()
     assert ran.code == 0, ran.out + ran.err
     assert "2 nodes of checkout-dev: 2 ok; no findings." in ran.err
     assert ran.out.count(" ok") == 2
-    assert sorted(cluster.asked) == sorted(cluster.nodes)
 
 
 def test_flags_of_an_installed_autoscaler_are_read(verify: Callable[..., Ran], cluster: Cluster, clone: Path) -> None:
@@ -280,7 +174,7 @@ def test_without_a_kubeconfig_it_says_how_to_get_one(
 
 
 def test_a_kubeconfig_of_another_cluster_is_rejected(verify: Callable[..., Ran], cluster: Cluster) -> None:
-    for number, node in enumerate(cluster.nodes.values()):
+    for number, node in enumerate(cluster.nodes):
         node["spec"]["providerID"] = f"aws:///eu-west-1a/i-{number:017x}"
     ran = verify()
     assert ran.code == 2
@@ -308,8 +202,7 @@ def test_missing_taints_are_added_and_nothing_else(verify: Callable[..., Ran], c
     assert ran.code == 0, ran.out + ran.err
     assert node["spec"]["taints"] == [other, TAINT]
     assert f"Added arch=arm64:NoSchedule to {node['metadata']['name']}." in ran.err
-    assert cluster.server
-    assert [each.method for each in cluster.server.requests].count("PATCH") == 1
+    assert cluster.patches == 1
     assert "No taint is missing." in verify("--fix-taints", "--yes").err
 
 

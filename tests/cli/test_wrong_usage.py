@@ -53,7 +53,6 @@ ROWS = [
     ("report payments-prod --html page.html --prices nothing.json", "nothing.json"),
     ("report payments-prod --html page.html --manifests values.yaml", "values.yaml"),
     ("report payments-prod --html -", "- can't be written: this output goes to a file. Give the file's name."),
-    ("report payments-prod --html config", "config can't be written: not a regular file."),
     ("simulate payments-prod", "No workloads are given. --manifests FILE reads manifests, --live reads a cluster."),
     ("simulate payments-prod --manifests a.yaml --live", "--manifests and --live are mutually exclusive."),
     ("simulate payments-prod --manifests a.yaml --context a -n b", "--context, --namespace can't be combined with"),

@@ -12,13 +12,12 @@ from typing import Self
 
 import urllib3
 
+from multiarch.facts.architectures import Architecture, format_ami_architecture
 from multiarch.facts.labels import EKS_NODE_GROUP
 from sandbox.cluster.kube import Kube, KubeError, Object
 from sandbox.cluster.pods import POD_RUNS
 from sandbox.cluster.programs import ClusterError
 from tests.cluster.nodes import Joining, node
-
-_EC2_ARCHITECTURE = {"amd64": "x86_64", "arm64": "arm64"}
 
 
 def group_node(name: str, group: str, instance_type: str, architecture: str) -> Object:
@@ -30,7 +29,7 @@ def group_node(name: str, group: str, instance_type: str, architecture: str) -> 
         "PrivateDnsName": name,
         "InstanceType": instance_type,
         "InstanceId": f"i-{abs(hash(name)):017x}"[:19],
-        "Architecture": _EC2_ARCHITECTURE[architecture],
+        "Architecture": format_ami_architecture(Architecture(architecture)),
     }
     return node(instance, Joining(labels, taints, 20))
 

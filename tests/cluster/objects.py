@@ -94,25 +94,19 @@ def replica_set(name: str, replicas: int, template: Mapping[str, Any]) -> Object
     }
 
 
-def workload_of(
-    kind: str, name: str, space: str, *, replicas: int = 0, image: str = "app", labels: Mapping[str, str] | None = None,
-    **spec: Any,
-) -> Object:  # fmt: skip
-    """A workload of any kind with a pod of one container; ``spec`` is added to the pod's specification."""
-    labels = dict(labels or {"app": name})
+def workload_of(kind: str, name: str, space: str, *, replicas: int = 0, image: str = "app", **spec: Any) -> Object:
+    """A Deployment, DaemonSet or CronJob with a pod of one container; ``spec`` is added to the pod's specification."""
+    labels = {"app": name}
     pods = {"containers": [{"name": "main", "image": image}], **spec}
     template = {"metadata": {"labels": labels}, "spec": pods}
     selected = {"selector": {"matchLabels": labels}, "template": template}
     job = {"template": {**template, "spec": {**pods, "restartPolicy": "Never"}}}
     parts: Mapping[str, Object] = {
         "Deployment": {"replicas": replicas, **selected},
-        "ReplicaSet": {"replicas": replicas, **selected},
-        "StatefulSet": {"replicas": replicas, "serviceName": name, **selected},
         "DaemonSet": selected,
         "CronJob": {"schedule": "0 0 1 1 *", "jobTemplate": {"spec": job}},
-        "Job": job,
     }
-    group = "batch" if kind in ("CronJob", "Job") else "apps"
+    group = "batch" if kind == "CronJob" else "apps"
     metadata = {"name": name, "namespace": space}
     return {"apiVersion": f"{group}/v1", "kind": kind, "metadata": metadata, "spec": parts[kind]}
 

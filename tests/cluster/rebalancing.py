@@ -24,7 +24,7 @@ from sandbox.cluster.programs import Programs, wait_for
 from sandbox.layout import CLONE
 from tests.cluster.kubelets import Kubelets, group_node
 from tests.cluster.objects import ARM64_TOLERATION, workload_of
-from tests.cluster.reading import token_of
+from tests.cluster.reading import namespace, token_of
 from tests.stack.words import plan
 
 SPACE = "moving"
@@ -200,7 +200,7 @@ def started(root: str) -> Iterator[Moving]:
     """A control plane of its own: tests restart its API server."""
     with Programs.running() as programs, tempfile.TemporaryDirectory() as folder:
         plane = control_plane.start(programs)
-        plane.kube.apply({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": SPACE}})
+        plane.kube.apply(namespace(SPACE))
         wait_for(lambda: plane.kube.get("v1", "ServiceAccount", "default", SPACE), "the service account", timeout=30)
         with Kubelets(plane.kube).running() as kubelets:
             yield Moving(plane, programs, kubelets, Path(folder), root)

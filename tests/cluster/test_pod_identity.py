@@ -1,4 +1,4 @@
-"""On a real API server: a pod of an autoscaler that EKS gave no credentials is rejected, and comes back with them."""
+"""On a real API server: a pod of an autoscaler that EKS gave no credentials is rejected."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from components.iam import pod_identity as component
 from sandbox.cluster.control_plane import ControlPlane
 from sandbox.cluster.kube import Kube, KubeError, Object
 from sandbox.cluster.programs import wait_for
+from tests.cluster.temporary import applied
 
 ACCOUNT = "autoscaler"
 """Not Karpenter's own, which the other tests of the cluster use and these delete."""
@@ -38,15 +39,9 @@ def kube(control_plane: ControlPlane) -> Iterator[Kube]:
         {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": name, "namespace": namespace}}
         for name, namespace in ((ACCOUNT, NAMESPACE), ("other", NAMESPACE), (ACCOUNT, "default"))
     ]
-    made = [*component.guard_manifests(ACCOUNT), *accounts]
-    for each in made:
-        kube.apply(dict(each))
-    try:
+    with applied(kube, [*map(dict, component.guard_manifests(ACCOUNT)), *accounts]):
         wait_for(lambda: SAID in rejected(kube, pod("early")), "the policy to be in effect", timeout=30)
         yield kube
-    finally:
-        for each in reversed(made):
-            kube.delete(each)
 
 
 def rejected(kube: Kube, item: Object) -> str:
@@ -59,18 +54,30 @@ def rejected(kube: Kube, item: Object) -> str:
     return ""
 
 
-def test_a_pod_without_credentials_is_rejected_with_the_reason(kube: Kube) -> None:
-    assert SAID in rejected(kube, pod("bare"))
-    assert rejected(kube, pod("bare")).startswith("Forbidden: ")
-    assert SAID in rejected(kube, pod("other-variables", env=[{"name": "AWS_REGION", "value": "eu-west-1"}]))
-    assert SAID in rejected(kube, pod("two", containers=2))
+@pytest.mark.parametrize(
+    "item",
+    [
+        pod("bare"),
+        pod("other-variables", env=[{"name": "AWS_REGION", "value": "eu-west-1"}]),
+        pod("two", containers=2),
+    ],
+    ids=lambda item: item["metadata"]["name"],
+)
+def test_a_pod_without_credentials_is_rejected_with_the_reason(kube: Kube, item: Object) -> None:
+    said = rejected(kube, item)
+    assert said.startswith("Forbidden: ")
+    assert SAID in said
 
 
-def test_a_pod_with_credentials_is_taken_also_beside_a_container_that_came_later(kube: Kube) -> None:
-    assert rejected(kube, pod("ready", env=CREDENTIALS)) == ""
-    assert rejected(kube, pod("with-sidecar", containers=2, env=CREDENTIALS)) == ""
-
-
-def test_pods_of_other_service_accounts_and_namespaces_are_not_looked_at(kube: Kube) -> None:
-    assert rejected(kube, pod("other", account="other")) == ""
-    assert rejected(kube, pod("elsewhere", namespace="default")) == ""
+@pytest.mark.parametrize(
+    "item",
+    [
+        pod("ready", env=CREDENTIALS),
+        pod("with-sidecar", containers=2, env=CREDENTIALS),
+        pod("other-account", account="other"),
+        pod("other-namespace", namespace="default"),
+    ],
+    ids=lambda item: item["metadata"]["name"],
+)
+def test_a_pod_with_credentials_and_those_of_others_are_taken(kube: Kube, item: Object) -> None:
+    assert rejected(kube, item) == ""

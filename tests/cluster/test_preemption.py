@@ -12,6 +12,7 @@ from sandbox.cluster.kube import Object
 from sandbox.cluster.programs import wait_for
 from tests.cluster.kubelets import group_node
 from tests.cluster.objects import pod
+from tests.cluster.reading import namespace
 from tests.cluster.temporary import applied
 from tests.simulate.simulated import pods
 from tests.simulate.test_preemption import STATIC, started, then, unplaced
@@ -48,7 +49,6 @@ def simulated(name: str) -> dict[str, Any]:
 
 def test_the_scheduler_takes_the_same_pod_away(control_plane: ControlPlane) -> None:
     kube = control_plane.kube
-    namespace = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE}}
     classes = [
         {
             "apiVersion": "scheduling.k8s.io/v1",
@@ -58,7 +58,7 @@ def test_the_scheduler_takes_the_same_pod_away(control_plane: ControlPlane) -> N
         }
         for name, value in PRIORITIES.items()
     ]
-    with applied(kube, [*classes, *NODES, namespace, BUDGET]):
+    with applied(kube, [*classes, *NODES, namespace(NAMESPACE), BUDGET]):
 
         def bound() -> set[str]:
             return {

@@ -21,6 +21,7 @@ from sandbox.cluster.control_plane import ControlPlane
 from sandbox.cluster.kube import Kube, Object
 from sandbox.cluster.programs import wait_for
 from tests.cluster.objects import ARM64_TOLERATION
+from tests.cluster.reading import namespace
 from tests.cluster.temporary import applied
 from tests.cluster.webhook_endpoint import AMD64_ONLY, BOTH, SIDECAR, Endpoint, serving
 from tests.observability import metrics, promtool
@@ -33,14 +34,7 @@ SPACES = {label: f"webhook-{label or 'default'}" for label in LABELS}
 def kube(control_plane: ControlPlane) -> Iterator[Kube]:
     """The API server, with a namespace for each value of the label."""
     kube = control_plane.kube
-    spaces = [
-        {
-            "apiVersion": "v1",
-            "kind": "Namespace",
-            "metadata": {"name": name, "labels": {MODE_LABEL: label} if label else {}},
-        }
-        for label, name in SPACES.items()
-    ]
+    spaces = [namespace(name, **({MODE_LABEL: label} if label else {})) for label, name in SPACES.items()]
     with applied(kube, spaces):
         for name in SPACES.values():
             wait_for(functools.partial(kube.get, "v1", "ServiceAccount", "default", name), "its account", timeout=30)
@@ -184,8 +178,8 @@ def test_what_each_mode_does(kube: Kube) -> None:
     assert [label for label, pod in left.items() if "affinity" in pod["spec"]] == ["pin"]
 
 
-@pytest.mark.parametrize("namespace", ["kube-system", "default", "multiarch-webhook"])
-def test_no_call_for_excluded_namespaces(kube: Kube, endpoint: Endpoint, namespace: str) -> None:
+@pytest.mark.parametrize("excluded", ["kube-system", "default", "multiarch-webhook"])
+def test_no_call_for_excluded_namespaces(kube: Kube, endpoint: Endpoint, excluded: str) -> None:
     secured = {
         "allowPrivilegeEscalation": False,
         "capabilities": {"drop": ["ALL"]},
@@ -193,7 +187,7 @@ def test_no_call_for_excluded_namespaces(kube: Kube, endpoint: Endpoint, namespa
         "seccompProfile": {"type": "RuntimeDefault"},
     }
     container = {"name": "main", "image": BOTH, "securityContext": secured}
-    assert not tolerates(create(kube, {"containers": [container]}, namespace))
+    assert not tolerates(create(kube, {"containers": [container]}, excluded))
     assert not endpoint.calls
 
 

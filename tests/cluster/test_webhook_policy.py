@@ -14,6 +14,7 @@ from sandbox.cluster.control_plane import ControlPlane
 from sandbox.cluster.kube import Kube, KubeError, Object
 from sandbox.cluster.programs import wait_for
 from tests.cluster.objects import ARM64_TOLERATION
+from tests.cluster.reading import namespace
 from tests.cluster.temporary import applied
 from tests.cluster.webhook_endpoint import BOTH
 
@@ -26,10 +27,7 @@ TAINTS = [parse_taint("arch=arm64:NoSchedule"), parse_taint("graviton:NoExecute"
 def kube(control_plane: ControlPlane) -> Iterator[Kube]:
     """The API server with the policy in force, and two namespaces of which one is declared ready."""
     kube = control_plane.kube
-    spaces = [
-        {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name, "labels": labels}}
-        for name, labels in ((READY, {READY_LABEL: "true"}), (OTHER, {READY_LABEL: "yes"}))
-    ]
+    spaces = [namespace(READY, **{READY_LABEL: "true"}), namespace(OTHER, **{READY_LABEL: "yes"})]
     with applied(kube, [*build_admission_policy("multiarch-tolerations", TAINTS), *spaces]):
         wait_for(lambda: in_force(kube), "the policy to be in force", timeout=60, pause=0.3)
         yield kube
@@ -44,15 +42,15 @@ def in_force(kube: Kube) -> bool:
         raise
 
 
-def tolerations(kube: Kube, spec: Mapping[str, Any], namespace: str = READY, **metadata: Any) -> list[Object]:
+def tolerations(kube: Kube, spec: Mapping[str, Any], space: str = READY, **metadata: Any) -> list[Object]:
     """The tolerations of a pod that is created on trial, but for those that every pod gets."""
     item = {
         "apiVersion": "v1",
         "kind": "Pod",
-        "metadata": {"generateName": "pod-", "namespace": namespace, **metadata},
+        "metadata": {"generateName": "pod-", "namespace": space, **metadata},
         "spec": {"containers": [{"name": "main", "image": BOTH}], **spec},
     }
-    made = kube.request("POST", kube.path("v1", "Pod", namespace), body=item, query={"dryRun": "All"})
+    made = kube.request("POST", kube.path("v1", "Pod", space), body=item, query={"dryRun": "All"})
     own = {"node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable"}
     return [each for each in made["spec"]["tolerations"] if each.get("key") not in own]
 

@@ -160,34 +160,26 @@ def serving(kube: Kube, configuration: Mapping[str, Any], folder: Path, **values
     decided = WebhookConfiguration.model_validate(configuration)
     endpoint = Endpoint(authority, folder, Handler(decided, Named()), [f"{NAME}.{NAME}.svc"])
     endpoint.start()
-    bundle = (authority.write(folder, "authority")[0]).read_bytes()
+    bundle = b64encode(authority.write(folder, "authority")[0].read_bytes()).decode()
+    items = chart_objects(configuration, **values)
+    for webhook in (webhook for each in items for webhook in each.get("webhooks", ())):
+        webhook["clientConfig"]["caBundle"] = bundle
     try:
-        with applied(kube, with_authority(chart_objects(configuration, **values), bundle)):
-            lead_to(kube, NAME, NAME, endpoint.port)
+        with applied(kube, items):
+            lead_to(kube, endpoint.port)
             yield endpoint
     finally:
         endpoint.stop()
 
 
-def with_authority(items: list[Object], bundle: bytes) -> list[Object]:
-    """The objects with another authority than the chart's."""
-    for each in items:
-        for webhook in each.get("webhooks", ()):
-            webhook["clientConfig"]["caBundle"] = b64encode(bundle).decode()
-    return items
-
-
-def lead_to(kube: Kube, service: str, namespace: str, port: int) -> None:
-    """Let a Service's port ``https`` lead to this machine, where no pod runs."""
+def lead_to(kube: Kube, port: int) -> None:
+    """Let the port ``https`` of the installation's Service lead to this machine, where no pod runs."""
+    labels = {"kubernetes.io/service-name": NAME, "endpointslice.kubernetes.io/managed-by": "tests"}
     kube.apply(
         {
             "apiVersion": "discovery.k8s.io/v1",
             "kind": "EndpointSlice",
-            "metadata": {
-                "name": f"{service}-host",
-                "namespace": namespace,
-                "labels": {"kubernetes.io/service-name": service, "endpointslice.kubernetes.io/managed-by": "tests"},
-            },
+            "metadata": {"name": f"{NAME}-host", "namespace": NAME, "labels": labels},
             "addressType": "IPv4",
             "endpoints": [{"addresses": [host_address()], "conditions": {"ready": True}}],
             "ports": [{"name": "https", "port": port, "protocol": "TCP"}],

@@ -15,33 +15,14 @@ from tests.comments.test_posting import MARK, environment, server, service, slep
 
 __all__ = ["environment", "server", "service", "slept"]
 
-_ODD: tuple[object, ...] = (
-    None,
-    True,
-    0,
-    -1,
-    1.5,
-    10**400,
-    "",
-    "\ud800\x1b[31m",
-    TOKEN,
-    f"{MARK}\nold",
-    f"https://x/{TOKEN}",
-    [],
-    {},
-)
-_USER = st.sampled_from(({"username": "project_7_bot", "login": "github-actions[bot]"}, *_ODD))
+_ODD: tuple[object, ...] = (None, True, -1, "", "\ud800\x1b[31m", TOKEN, f"{MARK}\nold", [], {})
 _ENTRY = st.fixed_dictionaries(
     {},
     optional={
-        "id": st.sampled_from((7, "7", *_ODD)),
-        **dict.fromkeys(("iid", "number"), st.sampled_from((7, *_ODD))),
-        **dict.fromkeys(("author", "user"), _USER),
+        **dict.fromkeys(("id", "iid", "number"), st.sampled_from((7, *_ODD))),
+        **dict.fromkeys(("author", "user"), st.sampled_from(({"username": "project_7_bot", "login": "x"}, *_ODD))),
         **dict.fromkeys(("body", "description", "message", "error", "web_url", "html_url"), st.sampled_from(_ODD)),
-        "system": st.booleans(),
-        "username": st.sampled_from(("project_7_bot", *_ODD)),
-        "data": st.sampled_from(({"viewer": {"login": "github-actions"}}, {"viewer": {}}, {"viewer": TOKEN}, *_ODD)),
-        "errors": st.sampled_from(([{"message": TOKEN}], [{}], *_ODD)),
+        "data": st.sampled_from(({"viewer": {"login": "github-actions"}}, {"viewer": TOKEN}, *_ODD)),
     },
 )
 _BODY = (
@@ -52,14 +33,10 @@ _BODY = (
 _HEADERS = st.fixed_dictionaries(
     {},
     optional={
-        "Content-Type": st.sampled_from(("text/html", "", "application/json; charset=x", "application/json")),
-        "Content-Encoding": st.sampled_from(("gzip", "br", "x")),
-        "Retry-After": st.sampled_from(("0", "-1", "99999999999", "soon", "Fri, 31 Dec 9999 23:59:59 GMT")),
-        "RateLimit-Reset": st.sampled_from(("0", "x", "99999999999")),
-        "X-RateLimit-Reset": st.sampled_from(("0", "-5", "x", "99999999999999999999")),
-        "X-RateLimit-Remaining": st.sampled_from(("0", "x")),
-        "Location": st.sampled_from((f"/{TOKEN}", "http://[", "//", f"https://u:{TOKEN}@127.0.0.1:9/")),
-        "Link": st.sampled_from((f'<http://127.0.0.1:9/{TOKEN}>; rel="next"', "<")),
+        "Content-Encoding": st.sampled_from(("gzip", "x")),
+        "Retry-After": st.sampled_from(("0", "-1", "99999999999", "soon")),
+        "X-RateLimit-Reset": st.sampled_from(("0", "x", "99999999999999999999")),
+        "Location": st.sampled_from((f"/{TOKEN}", "http://[", f"https://u:{TOKEN}@127.0.0.1:9/")),
     },
 )
 _STATUS = st.sampled_from((200, 200, 200, 201, 204, 301, 302, 304, 400, 401, 403, 404, 409, 422, 429, 500, 502, 503))

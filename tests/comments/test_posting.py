@@ -141,7 +141,6 @@ def test_a_service_that_stays_down_is_named_within_the_time(
             Reply(403, {"message": "Resource not accessible"}),
             "Resource not accessible.*(Reporter|pull-requests: write)",
         ),
-        (Reply(404, {"message": "Not Found"}), "Check that the project exists"),
         (
             Reply(301, None, {"Location": "https://elsewhere.example/"}),
             "GitLab can.t be reached|does not let|unexpected form",
@@ -156,13 +155,6 @@ def test_a_service_that_denies_access_is_named_without_the_token(
     with pytest.raises(OutsideError, match=message) as caught:
         send()
     assert TOKEN not in f"{caught.value!r} {caught.value}"
-
-
-def test_a_token_that_the_service_repeats_in_a_link_is_not_shown(send: Callable[..., Posted], server: StandIn) -> None:
-    link = f"https://host/{TOKEN}"
-    made = {"id": 1, "body": "x", "web_url": link, "html_url": link}
-    server.faults.append(Fault("POST", "(notes|comments)$", Reply(201, made)))
-    assert send().url == "https://host/[secret]"
 
 
 def test_a_long_text_is_cut_to_what_the_service_takes(
@@ -182,13 +174,9 @@ def test_a_long_text_is_cut_to_what_the_service_takes(
         ("gitlab", "GITLAB_TOKEN", "", "GITLAB_TOKEN is not set.*pipelines of a fork"),
         ("gitlab", "GITLAB_TOKEN", f"{TOKEN}\nsecond", "GITLAB_TOKEN contains white space"),
         ("gitlab", "CI_MERGE_REQUEST_IID", "", "not a merge request pipeline"),
-        ("gitlab", "CI_API_V4_URL", "", "CI_API_V4_URL is not set"),
         ("gitlab", "CI_API_V4_URL", "http://gitlab.example.com/api/v4", "not the address of an API"),
-        ("gitlab", "CI_API_V4_URL", "https://a:b@gitlab.example.com", "not the address of an API"),
         ("gitlab", "CI_SERVER_TLS_CA_FILE", "/no/such/file", "can't be reached"),
-        ("github", "GITHUB_TOKEN", "", "GITHUB_TOKEN is not set.*pull-requests: write"),
         ("github", "GITHUB_EVENT_PATH", "/no/such/file", "name no pull request"),
-        ("github", "GITHUB_API_URL", "http://github.example.com/api/v3", "not the address of an API"),
         ("github", "GITHUB_API_URL", "https://127.0.0.1:9", "can't be reached"),
     ],
 )
@@ -208,7 +196,6 @@ def test_a_job_that_lacks_something_says_what(
         ({"issue": {"number": 3, "pull_request": {}}}, "refs/heads/main"),
         ({"workflow_run": {"pull_requests": [{"number": 3}]}}, "refs/heads/main"),
         ({"workflow_run": {"pull_requests": []}, "issue": {"number": 4}}, "refs/pull/3/merge"),
-        ([], "refs/pull/3/merge"),
     ],
 )
 def test_the_pull_request_is_that_of_the_event_or_of_the_ref(

@@ -9,7 +9,7 @@ from typing import Any
 from components.rendering import declare
 from multiarch.autoscaling.model import Autoscaler, AutoscalingPlan, KarpenterPlan, order_capacities
 from multiarch.facts.architectures import Architecture
-from tests.components.declared import PUBLIC, World
+from tests.components.declared import NO_NETWORK, PUBLIC, World
 from tests.stack.test_webhook import webhook
 from tests.stack.words import merged, plan
 
@@ -69,6 +69,7 @@ KARPENTER = replace(_POOLED, pools=(_POOLED.pools[0], _POOLED.pools[-1]))
 
 EVERY_CHART: Mapping[str, Any] = {
     **PUBLIC,
+    **NO_NETWORK,
     **webhook(),
     "gpuDevicePlugin": True,
     "efaDevicePlugin": True,

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import pytest
 
+from components.rendering import RenderedStack, render
 from tests.components import autoscaled, declared
 from tests.stack.test_rebalance import rebalance
 from tests.stack.test_webhook import webhook
-from tests.stack.words import AUTO_MODE, merged
+from tests.stack.words import AUTO_MODE, merged, plan
 
 
 @pytest.fixture(scope="session")
@@ -16,8 +17,14 @@ def small() -> declared.World:
 
 
 @pytest.fixture(scope="session")
-def full() -> declared.World:
-    return declared.world(declared.FULL)
+def rendered(tmp_path_factory: pytest.TempPathFactory) -> RenderedStack:
+    """A rendering to look at and to copy: a change of its files would reach other tests."""
+    return render(plan(declared.FULL), tmp_path_factory.mktemp("rendered"))
+
+
+@pytest.fixture(scope="session")
+def full(rendered: RenderedStack) -> declared.World:
+    return declared.World(rendered.resources, dict(rendered.outputs), plan(declared.FULL))
 
 
 @pytest.fixture(scope="session")
@@ -57,12 +64,12 @@ def with_own_network() -> declared.World:
 def installing() -> declared.World:
     """The admission webhook, and the CronJob that rebalances."""
     own = webhook(ecrRepositories=[declared.OTHERS, "shop/api"])
-    return declared.world(merged(declared.PUBLIC, {**own, **rebalance()}))
+    return declared.world({**declared.PUBLIC, **declared.NO_NETWORK, **own, **rebalance()})
 
 
 @pytest.fixture(scope="session")
 def with_cluster_autoscaler() -> declared.World:
-    return autoscaled.world(autoscaled.autoscaling(cluster_autoscaler=True))
+    return autoscaled.world(autoscaled.autoscaling(cluster_autoscaler=True), declared.NO_NETWORK)
 
 
 @pytest.fixture(scope="session")

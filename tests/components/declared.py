@@ -165,6 +165,8 @@ OWN_NETWORK: Mapping[str, Any] = {
     "controlPlaneSubnetIds": ["subnet-00000006", "subnet-00000007"],
     "podSubnets": {"eu-west-1a": "subnet-00000008", "eu-west-1b": "subnet-00000009"},
 }
+NO_NETWORK: Mapping[str, Any] = {"network": {key: OWN_NETWORK[key] for key in ("vpcId", "privateSubnets")}}
+"""For stacks of which no test looks at the network: a third of their resources, and of their time."""
 OTHERS = "arn:aws:ecr:us-east-1:444455556666:repository/base/*"
 """Repositories of another account."""
 
@@ -215,11 +217,17 @@ def _declare(change: str, region: str | None) -> World:
 
 
 def goes_before(found: World, first: Recorded, second: Recorded) -> bool:
-    """Whether the engine deletes ``first`` before ``second``: ``first`` depends on it, by whatever way.
+    """Whether the engine deletes ``first`` before ``second``."""
+    return second.urn in list_outliving(found, first)
+
+
+def list_outliving(found: World, first: Recorded) -> set[str]:
+    """URNs of what the engine deletes after ``first``, which depends on it, by whatever way; and its own.
 
     As the engine sees it: a dependency on a component is one on its children, and a child depends on its parent.
     """
     resources = found.by_urn()
+    needed = {urn for resource in found.resources for urn in resource.dependencies}
     children: dict[str, list[str]] = {}
     for resource in found.resources:
         children.setdefault(resource.parent, []).append(resource.urn)
@@ -232,9 +240,9 @@ def goes_before(found: World, first: Recorded, second: Recorded) -> bool:
         seen.add(urn)
         resource = resources[urn]
         todo += [*resource.dependencies, resource.parent]
-        if urn != first.urn and not resource.custom and urn in {d for r in resources.values() for d in r.dependencies}:
+        if urn != first.urn and not resource.custom and urn in needed:
             todo += children.get(urn, [])
-    return second.urn in seen
+    return seen
 
 
 def walk(value: object) -> Iterator[Mapping[str, object]]:

@@ -15,9 +15,8 @@ from multiarch.schema.webhook_installation import ChartValues
 from sandbox.layout import CLONE
 from tests.components import autoscaled, declared
 from tests.components.autoscaled import RELEASE
-from tests.components.declared import PUBLIC, World, goes_before, world
+from tests.components.declared import NO_NETWORK, PUBLIC, World, goes_before, world
 from tests.stack.test_webhook import IMAGE, webhook
-from tests.stack.words import merged
 
 NAME = "multiarch-webhook"
 WRITTEN: dict[str, Any] = {
@@ -35,7 +34,7 @@ NAMESPACE = "kubernetes:core/v1:Namespace"
 def without_ecr() -> World:
     configuration = {"mode": "observe", "registries": {"ecr": False, "pullSecrets": ["team-a/registry"]}}
     own = webhook(**WRITTEN, configuration=configuration, hostNetwork=True)
-    return world(merged(PUBLIC, own) | {"arm64Taint": "cpu=graviton:NoSchedule"})
+    return world({**PUBLIC, **NO_NETWORK, **own, "arm64Taint": "cpu=graviton:NoSchedule"})
 
 
 def values(found: World) -> Any:  # noqa: ANN401  (the chart's)
@@ -100,20 +99,3 @@ def test_its_pods_are_rejected_until_they_get_credentials(installing: World) -> 
     assert CREDENTIALS in spec["validations"][0]["expression"]
     assert goes_before(found, found.one(autoscaled.ASSOCIATION, NAME), binding)
     assert goes_before(found, binding, policy)
-
-
-def test_the_release_comes_after_its_namespace_its_role_and_the_nodes(installing: World) -> None:
-    found = installing
-    release = found.one(RELEASE, NAME)
-    needed = [
-        *found.all(declared.MANAGED),
-        found.one(declared.ADDON, "coredns"),
-        found.one(declared.ADDON, "eks-pod-identity-agent"),
-        found.one(autoscaled.ASSOCIATION, NAME),
-        found.one(autoscaled.GUARD_BINDING, f"{NAME}-credentials"),
-        found.one(declared.ROLE_POLICY, NAME),
-        found.one(NAMESPACE, NAME),
-    ]
-    assert len(needed) == 2 + 6
-    for each in needed:
-        assert goes_before(found, release, each), each.urn

@@ -25,20 +25,19 @@ TOLERATE = SchedulingChange(tolerate=(parse_taint("arch=arm64:NoSchedule"),))
 PREFER = SchedulingChange(prefer=ARM, tolerate=TOLERATE.tolerate)
 REQUIRE = SchedulingChange(require=ARM)
 CONTAINERS = [{"name": "a", "image": "b"}]
+DEPLOYMENT = "kubernetes:apps/v1:Deployment"
 Json = dict[str, Any]
 
 
-async def transformed(
-    props: Mapping[str, Any], change: SchedulingChange, type_: str = "kubernetes:apps/v1:Deployment"
-) -> Any:  # noqa: ANN401
+async def transformed(props: Mapping[str, Any], change: SchedulingChange, type_: str, name: str) -> Any:  # noqa: ANN401
     """What the transform makes of properties, ``None`` where it leaves them."""
-    args = pulumi.ResourceTransformArgs(True, type_, "api", props, pulumi.ResourceOptions())  # noqa: FBT003
+    args = pulumi.ResourceTransformArgs(True, type_, name, props, pulumi.ResourceOptions())  # noqa: FBT003
     result = await architecture_transform(change, selects=lambda args: args.name == "api")(args)
     return None if result is None else result.props
 
 
-def changed(props: Mapping[str, Any], change: SchedulingChange, type_: str = "kubernetes:apps/v1:Deployment") -> Any:  # noqa: ANN401
-    return asyncio.run(transformed(props, change, type_))
+def changed(props: Mapping[str, Any], change: SchedulingChange, type_: str = DEPLOYMENT, name: str = "api") -> Any:  # noqa: ANN401
+    return asyncio.run(transformed(props, change, type_, name))
 
 
 def deployment(**rules: Any) -> Json:
@@ -89,7 +88,7 @@ def test_secrets_and_outputs_on_the_way_keep_their_wrapping() -> None:
 
     async def through_an_output() -> tuple[Any, bool]:
         rules = pulumi.Output.secret([{"key": "x", "operator": "Exists"}])
-        output = pod_spec(await transformed(deployment(tolerations=rules), TOLERATE))["tolerations"]
+        output = pod_spec(await transformed(deployment(tolerations=rules), TOLERATE, DEPLOYMENT, "api"))["tolerations"]
         return await output.future(), await output.is_secret()
 
     assert asyncio.run(through_an_output()) == ([{"key": "x", "operator": "Exists"}, ARM64_TOLERATION], True)
@@ -113,6 +112,5 @@ def test_what_contradicts_stops_the_program_and_names_the_resource() -> None:
 
 
 def test_only_what_is_selected_is_changed() -> None:
-    args = pulumi.ResourceTransformArgs(True, "kubernetes:apps/v1:Deployment", "web", deployment(), None)  # type: ignore[arg-type]  # noqa: FBT003
-    chosen = architecture_transform(TOLERATE, selects=lambda args: args.name == "api")
-    assert asyncio.run(chosen(args)) is None
+    assert changed(deployment(), TOLERATE) is not None
+    assert changed(deployment(), TOLERATE, name="web") is None

@@ -10,7 +10,7 @@ from ruamel.yaml import YAML
 
 from components.in_cluster import cluster_autoscaler
 from tests.components import autoscaled, declared
-from tests.components.declared import World, goes_before
+from tests.components.declared import World
 
 NAME = "cluster-autoscaler"
 
@@ -109,24 +109,3 @@ def test_auto_scaling_groups_are_tagged_and_instances_are_not(with_cluster_autos
     for key, value in (*autoscaled.FOUND_BY, autoscaled.ARM64_TAINT_TAG):
         assert own[key] == {"key": key, "value": value, "propagateAtLaunch": False}
     assert own["kubernetes.io/cluster/shop-dev"]["propagateAtLaunch"] is True
-
-
-def test_it_comes_after_nodes_coredns_its_rights_and_the_groups_tags_and_goes_before_them(
-    with_cluster_autoscaler: World,
-) -> None:
-    release = with_cluster_autoscaler.one(autoscaled.RELEASE, NAME)
-    needed = [
-        *with_cluster_autoscaler.all(declared.MANAGED),
-        *with_cluster_autoscaler.all(declared.SCALING_GROUP),
-        *with_cluster_autoscaler.all(autoscaled.GROUP_TAG),
-        with_cluster_autoscaler.one(declared.ADDON, "coredns"),
-        with_cluster_autoscaler.one(declared.ADDON, "eks-pod-identity-agent"),
-        with_cluster_autoscaler.one(autoscaled.ASSOCIATION),
-        with_cluster_autoscaler.one(autoscaled.GUARD),
-        with_cluster_autoscaler.one(autoscaled.GUARD_BINDING),
-        with_cluster_autoscaler.one(declared.ROLE_POLICY, NAME),
-    ]
-    assert len(needed) == 2 + 1 + 5 + 6
-    for thing in needed:
-        assert goes_before(with_cluster_autoscaler, release, thing), thing.urn
-        assert not goes_before(with_cluster_autoscaler, thing, release), thing.urn

@@ -13,7 +13,7 @@ from components.rendering.recording import Recorded
 from multiarch.autoscaling.model import Autoscaler
 from multiarch.simulate.shapes import build_pool_shape
 from tests.components import autoscaled, declared
-from tests.components.declared import World, goes_before
+from tests.components.declared import World, goes_before, list_outliving
 from tests.stack.words import merged
 
 CRDS, CONTROLLER = "karpenter-crd", "karpenter"
@@ -180,31 +180,14 @@ def test_destroy_takes_pools_then_class_then_controller_then_crds_then_nodes(wit
 
 
 def test_destroy_leaves_the_controller_what_it_ends_nodes_with(with_karpenter: World) -> None:
-    controller = with_karpenter.one(autoscaled.RELEASE, CONTROLLER)
     role = f"{with_karpenter.inputs(declared.ROLE, CONTROLLER)['namePrefix']}RENDERED"
-    rights = [a for a in with_karpenter.all(declared.ATTACHMENT) if a.inputs["role"] == role]
+    rights = {a.urn for a in with_karpenter.all(declared.ATTACHMENT) if a.inputs["role"] == role}
     assert len(rights) == 6
-    association = with_karpenter.one(autoscaled.ASSOCIATION, CONTROLLER)
-    guard = [with_karpenter.one(each) for each in (autoscaled.GUARD, autoscaled.GUARD_BINDING)]
     # Pods get the role once it has its rights, and keep it as long.
-    for thing in (*rights, *guard):
-        assert goes_before(with_karpenter, association, thing), thing.urn
-    events = [r for type_ in (autoscaled.RULE, autoscaled.TARGET) for r in with_karpenter.all(type_)]
-    assert len(events) == 10
-    needed = [
-        *rights,
-        *with_karpenter.all(autoscaled.POLICY),
-        *events,
-        association,
-        *guard,
-        with_karpenter.one(autoscaled.QUEUE),
-        with_karpenter.one(autoscaled.QUEUE_POLICY),
-        with_karpenter.one(declared.ADDON, "coredns"),
-        with_karpenter.one(declared.ADDON, "eks-pod-identity-agent"),
-        *with_karpenter.all(declared.ROUTE),
-    ]
-    for thing in needed:
-        assert goes_before(with_karpenter, controller, thing), thing.urn
+    assert rights <= list_outliving(with_karpenter, with_karpenter.one(autoscaled.ASSOCIATION, CONTROLLER))
+    events = (autoscaled.RULE, autoscaled.TARGET, autoscaled.QUEUE, autoscaled.QUEUE_POLICY)
+    kept = {each.urn for each in with_karpenter.resources if each.type in (*events, autoscaled.POLICY, declared.ROUTE)}
+    assert rights | kept <= list_outliving(with_karpenter, with_karpenter.one(autoscaled.RELEASE, CONTROLLER))
 
 
 def test_destroy_leaves_karpenters_nodes_their_rights_until_they_are_gone(with_karpenter: World) -> None:

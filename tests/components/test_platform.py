@@ -11,7 +11,7 @@ from components.aws.fargate import _name
 from components.rendering.recording import Recorded
 from multiarch.schema.fargate import FargateProfile
 from tests.components import autoscaled, declared
-from tests.components.declared import World, goes_before, walk, world
+from tests.components.declared import World, goes_before, list_outliving, walk, world
 from tests.quotations import ROOT
 
 SSH = 22
@@ -71,13 +71,34 @@ def of(found: World, *types: str) -> list[Recorded]:
 GROUPS = (declared.MANAGED, declared.SCALING_GROUP)
 
 
-def test_destroy_takes_what_runs_on_nodes_before_the_nodes(full: World) -> None:
-    late = [full.one(declared.ADDON, "coredns"), full.one(declared.ADDON, "aws-ebs-csi-driver")]
-    for workload in [*late, full.one(declared.STORAGE_CLASS)]:
-        for group in of(full, *GROUPS):
-            assert goes_before(full, workload, group)
-            assert not goes_before(full, group, workload)
-    assert goes_before(full, full.one(declared.STORAGE_CLASS), full.one(declared.ADDON, "aws-ebs-csi-driver"))
+RUNS = (autoscaled.RELEASE, "kubernetes:batch/v1:CronJob")
+RIGHTS = (
+    *(autoscaled.ASSOCIATION, autoscaled.GUARD, autoscaled.GUARD_BINDING),
+    *(declared.ROLE_POLICY, "kubernetes:core/v1:Namespace"),
+)
+
+
+def test_destroy_takes_what_runs_on_nodes_before_the_nodes_and_its_rights(
+    full: World, migrating: World, installing: World
+) -> None:
+    late = ("coredns", "aws-ebs-csi-driver")
+    for found, rights in ((full, 0), (migrating, 4 + 3), (installing, 5 + 5)):
+        groups = {each.urn for each in of(found, *GROUPS, autoscaled.GROUP_TAG)}
+        addons = {each.urn for each in found.all(declared.ADDON)}
+        for each in found.resources:
+            if each.type.startswith("kubernetes:"):
+                assert groups | addons <= list_outliving(found, each), each.urn
+            elif each.type == declared.ADDON and each.name in late:
+                assert groups <= list_outliving(found, each), each.urn
+        run = of(found, *RUNS)
+        own = [(each, right) for each in run for right in of(found, *RIGHTS) if is_right_of(right, each)]
+        assert len(own) == rights
+        for each, right in own:
+            assert goes_before(found, each, right), right.urn
+
+
+def is_right_of(right: Recorded, each: Recorded) -> bool:
+    return right.name in {each.name, f"{each.name}-credentials"}
 
 
 def test_destroy_leaves_nodes_their_network_rights_and_logs_until_they_are_gone(full: World) -> None:

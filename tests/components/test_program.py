@@ -6,7 +6,6 @@ import asyncio
 import json
 import runpy
 from collections.abc import Mapping
-from contextlib import nullcontext
 from contextvars import copy_context
 from pathlib import Path
 
@@ -16,6 +15,7 @@ from pulumi.runtime import config
 from pulumi.runtime.settings import Settings
 from pulumi.runtime.stack import run_in_stack
 
+from components.iam.access import reject_missing_aws_cli
 from components.rendering import marked_values
 from components.rendering.marked_values import Properties, Where
 from components.rendering.recording import Recorder
@@ -57,8 +57,11 @@ def _no_aws(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
 
 
+CREATOR = "arn:aws:iam::111122223333:role/RENDERED"
+
+
 def test_the_program_exports_what_people_need(capsys: pytest.CaptureFixture[str]) -> None:
-    recorder = run(WORDS)
+    recorder = run({**WORDS, "multiarch-eks:access": json.dumps({"readers": [CREATOR]})})
     assert set(recorder.outputs) == {
         "cluster",
         "kubeconfig",
@@ -72,6 +75,8 @@ def test_the_program_exports_what_people_need(capsys: pytest.CaptureFixture[str]
     # Without credentials, and so where eks:DescribeCluster is not allowed.
     assert "clusterName: what exists of shop-dev in AWS could not be read: Can't get AWS credentials" in told
     assert "[cluster-not-read]" in told
+    # A preview warns: another role may create the cluster.
+    assert "`pulumi up` by this role or user is rejected. [creator-in-access]" in told
 
 
 def test_a_rejected_stack_ends_with_every_problem_and_nothing_declared(capsys: pytest.CaptureFixture[str]) -> None:
@@ -87,21 +92,18 @@ def test_a_rejected_stack_ends_with_every_problem_and_nothing_declared(capsys: p
     assert "m7i.lrage" in said
 
 
-@pytest.mark.parametrize(("path", "found"), [("{0}/none", False), ("{0}/bin:/none", False), ("{0}/bin:{0}/bin", True)])
 def test_without_the_aws_cli_on_the_engines_path_nothing_is_declared(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, path: str, *, found: bool
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     """The language host puts the virtual environment's programs before the PATH that engine and plugins have."""
     (tmp_path / "bin").mkdir()
     (tmp_path / "bin" / "aws").touch(0o755)
     monkeypatch.setenv("VIRTUAL_ENV", str(tmp_path))
-    monkeypatch.setenv("PATH", path.format(tmp_path))
-    missing = pytest.raises(pulumi.RunError, match=r"`aws` is not on PATH.* Install the AWS CLI")
-    with nullcontext() if found else missing:
+    monkeypatch.setenv("PATH", f"{tmp_path}/bin:{tmp_path}/bin")
+    reject_missing_aws_cli()
+    monkeypatch.setenv("PATH", f"{tmp_path}/bin:/none")
+    with pytest.raises(pulumi.RunError, match=r"`aws` is not on PATH.* Install the AWS CLI"):
         run(WORDS)
-
-
-CREATOR = "arn:aws:iam::111122223333:role/RENDERED"
 
 
 def test_a_creator_in_access_is_rejected_before_anything_is_declared(capsys: pytest.CaptureFixture[str]) -> None:
@@ -113,30 +115,19 @@ def test_a_creator_in_access_is_rejected_before_anything_is_declared(capsys: pyt
     )
 
 
-def test_a_preview_by_a_role_in_access_warns_because_another_may_create_the_cluster(
-    capsys: pytest.CaptureFixture[str],
+def test_once_the_cluster_exists_anybody_in_access_may_run_the_program_and_the_kubeconfig_names_them(
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    recorder = run({**WORDS, "multiarch-eks:access": json.dumps({"readers": [CREATOR]})})
-    assert "kubeconfig" in recorder.outputs
-    told = capsys.readouterr().err
-    assert "`pulumi up` by this role or user is rejected. [creator-in-access]" in told
-
-
-def test_once_the_cluster_exists_anybody_in_access_may_run_the_program(monkeypatch: pytest.MonkeyPatch) -> None:
     answer = marked_values.call
 
     def with_the_cluster(token: str, args: Properties, where: Where) -> dict[str, object]:
         return {"names": ["shop-dev"]} if token.endswith("getClusters") else answer(token, args, where)
 
     monkeypatch.setattr(marked_values, "call", with_the_cluster)
-    recorder = run({**WORDS, "multiarch-eks:access": json.dumps({"admins": [CREATOR]})})
-    assert "kubeconfig" in recorder.outputs
-
-
-def test_the_kubeconfig_names_pulumis_identity() -> None:
     role = "arn:aws:iam::111122223333:role/deployer"
     identity = {"aws:profile": "deploy", "aws:assumeRoles": json.dumps([{"roleArn": role}])}
-    recorder = run({**WORDS, **identity, "multiarch-eks:storageClass": "true"})
+    own = {"multiarch-eks:storageClass": "true", "multiarch-eks:access": json.dumps({"admins": [CREATOR]})}
+    recorder = run({**WORDS, **identity, **own})
     (provider,) = (each for each in recorder.recorded() if each.type == "pulumi:providers:kubernetes")
     assert provider.inputs["kubeconfig"] == recorder.outputs["kubeconfig"]
     (user,) = json.loads(str(recorder.outputs["kubeconfig"]))["users"]

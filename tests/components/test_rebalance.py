@@ -8,7 +8,7 @@ from typing import Any
 
 from multiarch.rebalance.install.objects import build_objects
 from tests.components import autoscaled, declared
-from tests.components.declared import PUBLIC, World, goes_before, world
+from tests.components.declared import NO_NETWORK, PUBLIC, World, goes_before, world
 from tests.stack.test_rebalance import rebalance
 from tests.stack.test_webhook import IMAGE
 from tests.stack.words import merged, plan
@@ -42,7 +42,7 @@ def list_rules(found: Mapping[tuple[str, str, str], Any], kind: str) -> list[tup
 
 
 def test_its_objects_are_those_that_are_listed(installing: World) -> None:
-    wanted = objects()
+    wanted = objects(NO_NETWORK)
     (component,) = installing.all(COMPONENT)
     own = {
         key(each.inputs): each.inputs
@@ -102,7 +102,7 @@ def test_it_reads_the_listed_secrets_alone() -> None:
 
 
 def test_without_ecr_it_has_no_role() -> None:
-    found = world(merged(PUBLIC, rebalance(ecrRepositories=[])))
+    found = world({**PUBLIC, **NO_NETWORK, **rebalance(ecrRepositories=[])})
     assert not found.all(autoscaled.ASSOCIATION)
     assert {each.name for each in found.all(POLICY)} == {f"{NAME}-nodes", f"{NAME}-leases"}
     assert NAME not in {role.name for role in found.all(declared.ROLE)}
@@ -115,10 +115,8 @@ def test_the_job_comes_last_and_the_policy_before_the_rights(installing: World) 
     needed = [
         rights,
         policy,
-        found.one(autoscaled.ASSOCIATION, NAME),
         found.one("kubernetes:core/v1:ConfigMap", NAME),
         found.one("kubernetes:networking.k8s.io/v1:NetworkPolicy", NAME),
-        *found.all(declared.MANAGED),
     ]
     for each in needed:
         assert goes_before(found, job, each), each.urn

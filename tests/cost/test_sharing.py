@@ -36,17 +36,10 @@ def on(kind: str, *documents: dict[str, Any], name: str = "node-1") -> NodeState
 
 def test_a_pod_pays_the_largest_share_that_it_requests() -> None:
     found = shared(on("m7i.large", pod("a", "cart"), pod("b", "cart", memory="4Gi"), pod("c")))
+    assert list(found) == ["cart", "", None]  # the largest amount first
     assert (found["cart"].pods, found["cart"].monthly) == (2, LARGE * Decimal("0.75"))
     assert (found[""].pods, found[""].monthly) == (1, LARGE * Decimal("0.25"))
     assert (found[None].pods, found[None].monthly) == (0, Decimal(0))
-
-
-def test_what_no_pod_requests_is_a_row_of_its_own_and_the_largest_amount_is_first() -> None:
-    found = compute_label_costs([on("m7i.large", pod("a", "cart"))], NodePrices(None, PRICING, running=True), "team")
-    assert [(each.value, each.monthly) for each in found] == [
-        (None, LARGE * Decimal("0.75")),
-        ("cart", LARGE * Decimal("0.25")),
-    ]
 
 
 def test_pods_that_request_different_resources_pay_the_node_once() -> None:

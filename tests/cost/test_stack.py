@@ -77,23 +77,22 @@ def test_the_total_is_what_is_known_and_says_what_is_not() -> None:
     assert report.unknown == ("the price list of eu-west-1 has no on-demand price for m7a.large",)
 
 
-def test_without_prices_every_amount_has_the_reason() -> None:
+def test_without_prices_every_amount_has_the_reason_and_old_prices_are_named() -> None:
     report = compute_stack_costs(plan(), Pricing(UnknownPrice("no prices"), TODAY))
     assert (report.currency, report.prices_fetched_at, report.unknown) == ("", None, ("no prices",))
     assert report.monthly == 0
-
-
-def test_old_prices_are_named() -> None:
     old = Pricing(replace(PRICES, fetched=PRICES.fetched - timedelta(days=30)), TODAY)
-    assert any(
-        note.startswith("The prices of eu-west-1 are 31 days old") for note in compute_stack_costs(plan(), old).notes
-    )
+    notes = compute_stack_costs(plan(), old).notes
+    assert any(note.startswith("The prices of eu-west-1 are 31 days old") for note in notes)
     assert PRICING.stale == ""
 
 
 def test_the_pools_of_a_plan_are_unknown_without_nodes() -> None:
     report = compute_stack_costs(plan(pooled({"general": {}})), PRICING)
     pools = {what: amount for what, amount in report.others if what.startswith("NodePool")}
+    counted = [node("general-arm64-spot", "", name="general-arm64-spot-1", architecture="arm64")]
+    (line,) = compute_stack_costs(plan(pooled({"general": {}})), PRICING, counted).nodes
+    assert reason(line.monthly) == "the instance type of existing nodes of general-arm64-spot is not known"
     assert len(pools) == 4
     assert {reason(amount) for amount in pools.values()} == {"Karpenter adds nodes as pods need them"}
 
@@ -152,22 +151,12 @@ def test_running_nodes_of_no_group_are_counted_and_unknown_ones_named() -> None:
     assert sum(line.monthly for line in report.nodes if isinstance(line.monthly, Decimal)) == HOURS * Decimal("0.1")
 
 
-def test_existing_nodes_of_a_pool_that_are_only_counted_are_unknown() -> None:
-    nodes = [node("general-arm64-spot", "", name="general-arm64-spot-1", architecture="arm64")]
-    report = compute_stack_costs(plan(pooled({"general": {}})), PRICING, nodes)
-    (line,) = report.nodes
-    assert reason(line.monthly) == "the instance type of existing nodes of general-arm64-spot is not known"
-
-
 def test_the_chart_has_a_bar_for_each_kind_of_cost_the_largest_first() -> None:
     report = compute_stack_costs(plan({"nodeGroups": {"web": {"minSize": 2}}}), PRICING)
     found = build_bars(report)
     assert (found[0].label, found[0].length) == ("amd64 on-demand nodes", 1)
     assert sum(bar.share for bar in found) == pytest.approx(1)
     assert [bar.length for bar in found] == sorted((bar.length for bar in found), reverse=True)
-
-
-def test_an_unknown_amount_has_a_bar_without_length() -> None:
     nothing = RegionPrices("eu-west-1", "USD", PRICES.fetched, {})
     found = build_bars(compute_stack_costs(plan(), Pricing(nothing, TODAY)))
     assert {(bar.length, bar.share) for bar in found} == {(0.0, 0.0)}

@@ -72,11 +72,9 @@ def find(
     [
         (SCALED, "", ""),
         (SCALED, CONFIG_MAP, f"{PRIORITIES} {ALREADY} Take its lines over as autoscaling.clusterAutoscaler.priorities"),
-        (scaled("cluster-autoscaler", "clusterAutoscaler", namespace="scaling"), CONFIG_MAP, ""),
         (scaled("cluster-autoscaler", "clusterAutoscaler", namespace="scaling"),
          CONFIG_MAP.replace("kube-system", "scaling"), "ConfigMap scaling/cluster-autoscaler-priority-expander"),
         (POOLS, POOL, f"{POOL_NAME} {ALREADY} Choose another name than autoscaling.karpenter.nodePools.general."),
-        (POOLS, "/apis/karpenter.k8s.aws/v1/ec2nodeclasses/shop-dev", "EC2NodeClass shop-dev is"),
         (WITH_WEBHOOK, "/api/v1/namespaces/multiarch-webhook", "remove admissionWebhook"),
         (ON_KARPENTER, "karpenter", f"Release kube-system/karpenter {ALREADY} `helm list"),
     ],

@@ -9,17 +9,14 @@ from collections.abc import Iterator
 
 import pytest
 
-from sandbox.existing import Tool
+from sandbox.existing import console, terraform
 from sandbox.existing.account import Account
-from sandbox.existing_demo import SHAPES, describe
+from sandbox.existing_demo import describe
 from tests.e2e.conftest import watched
 from tests.e2e.world import World
 
 pytestmark = pytest.mark.e2e
-NAMES = {
-    "search-dev": Tool.TERRAFORM,
-    "auto-dev": Tool.AUTO_MODE,
-}
+SHAPES = {"search-dev": terraform.create_cluster, "auto-dev": console.create_auto_mode_cluster}
 REGION = "eu-central-1"
 FIRST = f"config:\n  aws:region: {REGION}\n"
 
@@ -31,14 +28,14 @@ def account(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
         yield made
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", SHAPES)
 def test_a_written_stack_comes_up_and_leaves_the_cluster_as_it_was(account: World, name: str) -> None:
     world = account
     file = world.stack_file(name)
     file.write_text(FIRST)
     world.sandbox("vpc", name)  # starts AWS, and makes the stack
     aws = world.aws(name)
-    SHAPES[NAMES[name]](Account(aws.client), name)
+    SHAPES[name](Account(aws.client), name)
     before, held = describe(aws, name), world.held(name)
     file.unlink()
     world.multiarch(name, "stack", "new", "--from-cluster", name, "--region", REGION)

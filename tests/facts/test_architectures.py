@@ -12,29 +12,18 @@ from multiarch.facts.architectures import (
 )
 
 
-@pytest.mark.parametrize(
-    ("supported", "architecture"),
-    [
-        (["x86_64"], Architecture.AMD64),
-        (["i386", "x86_64"], Architecture.AMD64),
-        (["x86_64_mac"], Architecture.AMD64),
-        (["arm64"], Architecture.ARM64),
-        (["arm64_mac"], Architecture.ARM64),
-    ],
-)
-def test_each_spelling_of_ec2_has_one_architecture(supported: list[str], architecture: Architecture) -> None:
-    assert parse_ec2_architecture(supported) is architecture
+def test_each_spelling_of_ec2_has_one_architecture() -> None:
+    for supported in (["x86_64"], ["i386", "x86_64"], ["x86_64_mac"]):
+        assert parse_ec2_architecture(supported) is Architecture.AMD64
+    assert parse_ec2_architecture(["arm64_mac"]) is Architecture.ARM64
+    for each in Architecture:
+        assert parse_ec2_architecture([format_ami_architecture(each)]) is each
 
 
-@pytest.mark.parametrize("supported", [[], ["i386"], ["riscv64"], ["x86_64", "arm64"], ["x86_64", "riscv64"]])
+@pytest.mark.parametrize("supported", [[], ["i386"], ["x86_64", "arm64"], ["x86_64", "riscv64"]])
 def test_what_ec2_does_not_say_today_is_an_error(supported: list[str]) -> None:
     with pytest.raises(UnknownFactError, match="EC2 architecture"):
         parse_ec2_architecture(supported)
-
-
-@pytest.mark.parametrize("architecture", Architecture)
-def test_what_goes_to_an_ami_comes_back_from_ec2(architecture: Architecture) -> None:
-    assert parse_ec2_architecture([format_ami_architecture(architecture)]) is architecture
 
 
 @pytest.mark.parametrize(

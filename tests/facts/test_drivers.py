@@ -11,19 +11,16 @@ from multiarch.facts.instance_types import get_instance_type
 G7 = get_instance_type("g7.2xlarge")
 
 
-@pytest.mark.parametrize("release", ["1.35.2-20260917", "1.36.0-20261101", "v20260917"])
-def test_a_release_with_the_driver_passes(release: str) -> None:
-    assert explain_missing_driver(AmiFamily.AL2023, G7, release) is None
+def test_a_release_with_the_driver_passes() -> None:
+    for release in ("1.35.2-20260917", "1.36.0-20261101", "v20260917"):
+        assert explain_missing_driver(AmiFamily.AL2023, G7, release) is None
 
 
 @pytest.mark.parametrize(
     ("family", "release", "reason"),
     [
         (AmiFamily.AL2023, "1.35.2-20260715", "since release 20260917, not in 1.35.2-20260715"),
-        (AmiFamily.AL2023, "v20260916", "since release 20260917, not in v20260916"),
         (AmiFamily.AL2023, None, "since release 20260917, and the image is not pinned"),
-        (AmiFamily.AL2023, "latest", "since release 20260917, and the image is not pinned"),
-        (AmiFamily.AL2, None, "which no AL2 image is known to have"),
         (AmiFamily.BOTTLEROCKET, "v1.52.0", "which no Bottlerocket image is known to have"),
     ],
 )
@@ -36,21 +33,19 @@ def test_an_image_that_may_lack_the_driver_is_named_with_the_reason(
     assert told.endswith(reason)
 
 
-@pytest.mark.parametrize("name", ["g7e.2xlarge", "g6.xlarge", "p6-b200.48xlarge", "m7g.large"])
-def test_other_families_need_no_newer_driver(name: str) -> None:
-    assert explain_missing_driver(AmiFamily.AL2023, get_instance_type(name), None) is None
+def test_other_families_need_no_newer_driver() -> None:
+    for name in ("g7e.2xlarge", "g6.xlarge", "p6-b200.48xlarge", "m7g.large"):
+        assert explain_missing_driver(AmiFamily.AL2023, get_instance_type(name), None) is None
 
 
 @pytest.mark.parametrize(
     ("family", "name", "release", "lacks"),
     [
         (AmiFamily.AL2023, "c7gn.16xlarge", "1.35.0-20260224", True),
-        (AmiFamily.AL2023, "c7gn.16xlarge", "v20260423", True),
         (AmiFamily.AL2023, "f2.48xlarge", "v20260423", True),  # FPGAs: on the ordinary image
         (AmiFamily.AL2023, "c7gn.16xlarge", "v20260505", False),
         (AmiFamily.AL2023, "c7gn.16xlarge", None, False),
         (AmiFamily.AL2023, "p5.48xlarge", "v20260224", False),
-        (AmiFamily.AL2023, "trn1.32xlarge", "v20260224", False),
         (AmiFamily.AL2023, "m7g.large", "v20260224", False),
         (AmiFamily.BOTTLEROCKET, "c7gn.16xlarge", "v1.40.0", False),
     ],

@@ -27,8 +27,6 @@ from multiarch.facts.kubernetes import (
         ("1.31", date(2025, 11, 25), SupportStatus("1.31", "standard", date(2025, 11, 26))),
         ("1.31", date(2025, 11, 26), SupportStatus("1.31", "extended", date(2026, 11, 26))),
         ("1.31", date(2026, 11, 26), SupportStatus("1.31", "unsupported", date(2026, 11, 26))),
-        ("1.34", date(2026, 8, 1), SupportStatus("1.34", "standard", date(2026, 12, 2))),
-        ("1.34", date(2026, 12, 2), SupportStatus("1.34", "extended", date(2027, 12, 2))),
         ("1.36", date(2026, 8, 1), SupportStatus("1.36", "unconfirmed", None)),
     ],
 )
@@ -64,10 +62,8 @@ def test_an_unquoted_version_of_yaml_is_recognised() -> None:
     ("version", "hint"),
     [
         ("1.4", "Known are 1.29, "),
-        ("", "Known are 1.29, "),
         ("v1.35", "Write '1.35'"),
         ("1.35.2", "Write '1.35'"),
-        ("latest", "Known are 1.29, "),
     ],
 )
 def test_an_unknown_version_is_an_error_with_the_known_ones(version: str, hint: str) -> None:
@@ -76,11 +72,7 @@ def test_an_unknown_version_is_an_error_with_the_known_ones(version: str, hint: 
     assert hint in caught.value.hint
 
 
-def test_versions_compare_as_numbers() -> None:
-    assert parse_version("1.9") < parse_version("1.10") < parse_version("1.35")
-
-
-@pytest.mark.parametrize("version", ["1", "1.", "v1.35", "1.35.2", "1.035", " 1.35", "1.35\n", "1.٣٥", "one.two"])
+@pytest.mark.parametrize("version", ["1", "v1.35", "1.035", "1.35\n", "1.٣٥"])
 def test_anything_but_major_and_minor_does_not_parse(version: str) -> None:
     with pytest.raises(UnknownFactError, match="minor version"):
         parse_version(version)
@@ -99,7 +91,7 @@ def test_the_default_version_has_a_confirmed_calendar_and_no_newer_one_has() -> 
 
 @pytest.mark.parametrize(
     ("today", "version"),
-    [(date(2026, 11, 21), "1.35"), (date(2028, 3, 26), "1.35"), (date(2028, 3, 27), None), (date(2040, 1, 1), None)],
+    [(date(2026, 11, 21), "1.35"), (date(2028, 3, 26), "1.35"), (date(2028, 3, 27), None)],
 )
 def test_what_to_use_instead_is_supported_itself(today: date, version: str | None) -> None:
     assert find_successor(today) == version

@@ -14,17 +14,20 @@ import re
 import subprocess
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import yaml
 
-from tools.generate.documents import load_workflow
+from tools.generate import documents
 
 _EXPRESSION = re.compile(r"\$\{\{\s*(.*?)\s*\}\}")
 _TOKEN = re.compile(r"'(?:[^']|'')*'|[A-Za-z_][\w.-]*(?:\(\))?|&&|\|\||==|!=|!|[()]|\d+|\s+")
 _OPERATORS = {"&&": " and ", "||": " or ", "==": "==", "!=": "!=", "!": " not ", "(": "(", ")": ")"}
 _TIMEOUT = 120
+load_workflow = cache(documents.load_workflow)
+"""As :func:`documents.load_workflow`, which reads a file for each call; nothing changes what it returns."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -100,20 +100,14 @@ def test_a_runner_without_the_aws_cli_gets_the_projects_and_keeps_its_own_python
     assert (added / "aws").resolve() == Path(sys.executable).with_name("aws").resolve()
 
 
-@pytest.mark.parametrize(
-    ("private", "where", "uploads"),
-    [(False, "public", True), (True, "public", False), (True, "always", True), (False, "never", False)],
-)
-def test_the_sarif_report_is_uploaded_where_the_caller_says(
-    checkout: Checkout,
-    private: bool,  # noqa: FBT001 (a parameter)
-    where: str,
-    uploads: bool,  # noqa: FBT001
-) -> None:
-    job = checkout.job("review.yml", "check", {"github.event.repository.private": private}, code_scanning=where)
-    job.only = ("Upload the SARIF report",)
-    assert job.run() == []
-    assert bool(job.used) == uploads
+def test_the_sarif_report_is_uploaded_where_the_caller_says(checkout: Checkout) -> None:
+    for private, where, uploads in (
+        (False, "public", True), (True, "public", False), (True, "always", True), (False, "never", False),
+    ):  # fmt: skip
+        job = checkout.job("review.yml", "check", {"github.event.repository.private": private}, code_scanning=where)
+        job.only = ("Upload the SARIF report",)
+        assert job.run() == []
+        assert bool(job.used) == uploads, (private, where)
 
 
 def test_a_stack_that_is_rejected_fails_the_check_and_is_reported(checkout: Checkout) -> None:

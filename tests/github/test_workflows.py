@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from tests.github.runner import Job, list_started
+from tests.github.runner import Job, list_started, load_workflow
 from tests.github.test_linters import BLOCKS
 from tests.quotations import ROOT
-from tools.generate.documents import REUSABLE, WORKFLOWS, load_workflow
+from tools.generate.documents import REUSABLE, WORKFLOWS
 
 NAMES = sorted(file.name for file in WORKFLOWS.iterdir())
 WRITES = {

@@ -18,15 +18,9 @@ WRITTEN: list[tuple[object, Fraction | int]] = [
     ("0", 0),
     ("-2", -2),
     ("500m", Fraction(1, 2)),
-    ("0.5", Fraction(1, 2)),
     (".5", Fraction(1, 2)),
-    ("1.", 1),
-    ("100n", Fraction(1, 10_000_000)),
     ("1.5Gi", 3 * 2**29),
-    ("128974848", 128974848),
     ("129e6", 129_000_000),
-    ("129M", 129_000_000),
-    ("7Ei", 7 * 2**60),
     ("1e-3", Fraction(1, 1000)),
     ("0e999999999", 0),
     ("1e-999999999", Fraction(1, 10**9)),
@@ -47,12 +41,8 @@ def test_a_quantity_has_its_exact_value(written: object, value: Fraction | int) 
     [
         ("", "such as 500m or 2Gi"),
         ("1,5", "such as 500m or 2Gi"),
-        ("0x10", "such as 500m or 2Gi"),
         ("٣", "such as 500m or 2Gi"),
-        ("1\n", "such as 500m or 2Gi"),
-        ("9" * 5000, "such as 500m or 2Gi"),
         (True, "such as 500m or 2Gi"),
-        ([], "such as 500m or 2Gi"),
         (float("nan"), "such as 500m or 2Gi"),
         ("8Ei", "The largest quantity is 9223372036854775807."),
         ("1e999999999", "The largest quantity is 9223372036854775807."),
@@ -106,9 +96,7 @@ def test_amounts_are_rounded_up_to_what_the_scheduler_counts() -> None:
     assert round_up(parse_quantity("1Gi")) == 2**30
 
 
-@pytest.mark.parametrize(
-    ("millicores", "words"), [(0, "0"), (250, "250m"), (1000, "1"), (1500, "1.5"), (3920, "3.92"), (-100, "-100m")]
-)
+@pytest.mark.parametrize(("millicores", "words"), [(0, "0"), (250, "250m"), (3920, "3.92")])
 def test_cpus_are_written_as_people_write_them(millicores: int, words: str) -> None:
     assert format_cpu(millicores) == words
 

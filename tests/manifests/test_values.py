@@ -16,12 +16,6 @@ def test_an_error_has_document_kind_name_and_path_as_fields() -> None:
     assert (error.document, error.kind, error.name, error.path) == (3, "Deployment", "shop/api", "spec.replicas")
 
 
-def test_a_path_leads_through_mappings_and_lists() -> None:
-    found = value({"spec": {"containers": [{"name": "a"}, {"name": "b"}]}}).at(("spec", "containers", 1, "name"))
-    assert (found.text(), found.path) == ("b", "spec.containers[1].name")
-    assert value({}).at(("spec", "template", "spec")).missing
-
-
 def test_what_is_missing_and_what_is_null_have_the_default() -> None:
     for empty in (value({})["a"], value({"a": None})["a"], value(None)["a"]):
         assert (empty.text("x"), empty.whole(2, least=0), empty.truth(), empty.texts()) == ("x", 2, False, ())

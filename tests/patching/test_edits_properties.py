@@ -98,6 +98,3 @@ def test_json_stays_json(spec: dict[str, Any], indent: int | str | None, alphabe
     edited = edit_templates(text, TOLERATE)
     expected = transform_pod_spec(spec, TOLERATE)
     assert edited.text == json.dumps({**written, "spec": expected.spec}, indent=indent, ensure_ascii=alphabets) + end
-
-
-# -- anchors -----------------------------------------------------------------------------------------------------------

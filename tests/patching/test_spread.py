@@ -33,7 +33,7 @@ def constraint(when: str, **more: Any) -> dict[str, Any]:
     return {"maxSkew": 1, "topologyKey": ZONE, "whenUnsatisfiable": when, "labelSelector": LABELS, **more}
 
 
-@pytest.mark.parametrize("kind", ["Deployment", "StatefulSet", "ReplicaSet", "Rollout"])
+@pytest.mark.parametrize("kind", ["Deployment", "Rollout"])
 @pytest.mark.parametrize("when", [HARD, SOFT])
 def test_the_constraint_counts_the_pods_of_the_controller(kind: str, when: WhenUnsatisfiable) -> None:
     by_host = constraint("ScheduleAnyway", topologyKey="kubernetes.io/hostname")

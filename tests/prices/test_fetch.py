@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from decimal import Decimal
 from typing import Any
 
@@ -57,10 +57,13 @@ def reason(amount: object) -> str:
     return amount.reason
 
 
-def test_an_instance_has_the_price_of_linux_on_shared_hosts(ask: Any) -> None:  # noqa: ANN401
+def test_an_instance_has_the_price_of_linux_on_shared_hosts(ask: Any, stand: Stand) -> None:  # noqa: ANN401
+    stand.products.append(instance("m7g.large", "0.09110"))  # the same price again
     prices = ask()
+    assert "2" in [body.get("NextToken") for name, body in stand.requests if name == "GetProducts"]
     assert prices.on_demand_hour("m7g.large") == Decimal("0.0911")
-    assert prices.on_demand_hour("m7g.xlarge") == Decimal("0.1822")
+    assert prices.on_demand_hour("c7g.metal") == Decimal("2.6")
+    assert [prices.network_hour(each) for each in NetworkItem] == [Decimal("0.048"), Decimal("0.011"), Decimal("0.005")]
     assert (prices.region, prices.currency, prices.fetched) == ("eu-west-1", "USD", NOW.replace(microsecond=0))
 
 
@@ -78,25 +81,10 @@ def test_eks_auto_mode_has_a_fee_for_each_instance_type(ask: Any, stand: Stand) 
     assert ask().auto_mode == {"m7i.large": Decimal("0.0135")}
 
 
-def test_bare_metal_is_found_where_the_price_list_has_it(ask: Any) -> None:  # noqa: ANN401
-    assert ask().on_demand_hour("c7g.metal") == Decimal("2.6")
-
-
 def test_a_control_plane_in_extended_support_costs_both_prices(ask: Any) -> None:  # noqa: ANN401
     prices = ask()
     assert prices.cluster_hour(extended=False) == Decimal("0.1")
     assert prices.cluster_hour(extended=True) == Decimal("0.6")
-
-
-def test_items_of_a_network_are_those_of_their_usage_type(ask: Any) -> None:  # noqa: ANN401
-    assert [ask().network_hour(item) for item in NetworkItem] == [Decimal("0.048"), Decimal("0.011"), Decimal("0.005")]
-
-
-def test_every_page_is_read(ask: Any, stand: Stand) -> None:  # noqa: ANN401
-    ask()
-    tokens = [body.get("NextToken") for name, body in stand.requests if name == "GetProducts"]
-    assert "2" in tokens
-    assert {name for name, _ in stand.requests} == {"GetProducts", "DescribeSpotPriceHistory"}
 
 
 def test_a_spot_price_is_the_latest_of_each_zone_and_the_mean_over_zones(ask: Any) -> None:  # noqa: ANN401
@@ -130,11 +118,6 @@ def test_a_type_with_two_prices_is_unknown(ask: Any, stand: Stand) -> None:  # n
     assert reason(ask().on_demand_hour("m7g.large")) == (
         "the price list of eu-west-1 has several on-demand prices for m7g.large"
     )
-
-
-def test_the_same_price_twice_is_one_price(ask: Any, stand: Stand) -> None:  # noqa: ANN401
-    stand.products.append(instance("m7g.large", "0.09110"))
-    assert ask().on_demand_hour("m7g.large") == Decimal("0.0911")
 
 
 def test_other_prices_that_are_missing_or_ambiguous_are_unknown(ask: Any, stand: Stand) -> None:  # noqa: ANN401
@@ -174,7 +157,7 @@ def test_a_rejected_request_is_botocores_error(ask: Any, stand: Stand) -> None: 
 
 @pytest.mark.parametrize(
     ("region", "nearest"),
-    [("eu-west-1", "eu-central-1"), ("ap-southeast-2", "ap-south-1"), ("sa-east-1", "us-east-1")],
+    [("eu-west-1", "eu-central-1"), ("sa-east-1", "us-east-1")],
 )
 def test_the_nearest_of_the_partitions_endpoints_is_asked(region: str, nearest: str) -> None:
     available = boto3.session.Session().get_available_regions("pricing")
@@ -206,14 +189,12 @@ def with_price(price: str) -> str:
     [
         "{",
         "[]",
-        '{"product": {}}',
         '{"product": {"attributes": {}}, "terms": {"OnDemand": {"a": {}}}}',
         with_price("many"),
         with_price("-1"),
-        with_price("1E+999999999"),
         "[" * 100_000,
     ],
-    ids=range(8),
+    ids=range(6),
 )
 def test_an_entry_of_another_form_is_an_error(entry: str) -> None:
     with pytest.raises(OutsideError, match="an entry that can't be read"):
@@ -225,9 +206,3 @@ def test_reserved_and_free_terms_count_for_nothing() -> None:
     assert found.prices == (Decimal("0.0911"),)
     assert list(read_products([instance("m7g.large", "0.0000000000")], "USD")) == []
     assert list(read_products([instance("m7g.large", "0.5", currency="CNY")], "USD")) == []
-
-
-def test_age_counts_from_the_fetch_and_is_never_negative() -> None:
-    prices = RegionPrices("eu-west-1", "USD", NOW, {})
-    assert prices.age(NOW + timedelta(days=3)) == timedelta(days=3)
-    assert prices.age(NOW - timedelta(days=3)) == timedelta(0)

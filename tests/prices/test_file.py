@@ -80,18 +80,13 @@ def test_a_file_that_is_not_there_says_how_to_get_it(tmp_path: Path) -> None:
     ("change", "message"),
     [
         (lambda text: text[: len(text) // 2], "is not JSON; it may be truncated"),
-        (lambda _: "[]", "is not a file of prices"),
         (lambda _: "config:\n  aws:region: eu-west-1\n", "is not a file of prices"),
         (lambda _: '{"version": "1", "kind": "stack-list"}', "is not a file of prices"),
         (lambda text: text.replace('"version": "1"', '"version": "2"'), "has version '2'"),
         (lambda text: text.replace('"0.0911"', "0.0911"), "has invalid prices: TypeError"),
         (lambda text: text.replace('"0.0911"', '"-0.0911"'), "has invalid prices: ValueError"),
-        (lambda text: text.replace('"0.0911"', '"NaN"'), "has invalid prices: ValueError"),
-        (lambda text: text.replace('"0.0911"', '"1E+999999999"'), "has invalid prices: ValueError"),
-        (lambda text: text.replace('"0.0911"', '"1E-999999999"'), "has invalid prices: ValueError"),
         (lambda text: text.replace('"0.0911"', '"a lot"'), "has invalid prices: InvalidOperation"),
         (lambda text: text.replace("fetchedAt", "fetched"), "has invalid prices: KeyError"),
-        (lambda text: text.replace("2026-11-22T", "yesterday"), "has invalid prices: ValueError"),
         (lambda text: text.replace('"perHour": {', '"perHour": [], "other": {'), "has invalid prices: TypeError"),
     ],
 )
@@ -102,13 +97,3 @@ def test_a_file_of_another_form_is_named(tmp_path: Path, change: object, message
     path.write_text(change(path.read_text()))
     with pytest.raises(MultiarchError, match=message):
         files.read_prices(path)
-
-
-def test_amounts_are_written_without_exponents(tmp_path: Path) -> None:
-    path = tmp_path / "prices.json"
-    small = RegionPrices("eu-west-1", "USD", ONE.fetched, {"a1.a": Decimal("1E-10"), "b1.b": Decimal("1E+2")})
-    files.write_prices(path, PriceList(str(path), {"eu-west-1": small}))
-    assert json.loads(path.read_text())["regions"]["eu-west-1"]["onDemandPerHour"] == {
-        "a1.a": "0.0000000001",
-        "b1.b": "100",
-    }

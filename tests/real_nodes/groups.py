@@ -1,18 +1,14 @@
-"""The node groups of the stacks, and kubelets started by their rendered user data."""
+"""The node groups of the stacks, and their rendered user data."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Final
 
-from multiarch.facts.architectures import Architecture
 from multiarch.nodes.model import NodeGroupPlan
 from multiarch.nodes.user_data import render_user_data
 from multiarch.stack.load import load_file
 from multiarch.stack.plan import make_plan
-from sandbox.cluster.bootstrap.groups import group_start
-from sandbox.cluster.cluster import Nodes
-from sandbox.cluster.node import Node
 from sandbox.layout import CLONE
 from tests.nodes.builders import CLUSTER
 from tests.stack.words import TODAY
@@ -36,14 +32,3 @@ GROUPS: Final = groups()
 def user_data(group: NodeGroupPlan) -> str:
     """The group's rendered user data."""
     return render_user_data(group, CLUSTER)
-
-
-def restart(nodes: Nodes, group: NodeGroupPlan, text: str, architecture: Architecture | None = None) -> Node:
-    """Start the kubelet of the group's architecture, or of another one, as this user data says.
-
-    Its Node did not exist before.
-    """
-    node, start = nodes.by_architecture[architecture or group.architecture], group_start(group, text, CLUSTER)
-    node.stop_kubelet()
-    node.start_kubelet(start.flags, start.config)
-    return node

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
@@ -36,39 +36,30 @@ def namespace(kube: Kube) -> Iterator[None]:
         end_pods(kube, SPACE)
 
 
-def pod(name: str, image: str, architecture: Architecture | None, *, arguments: Sequence[str] = ()) -> Object:
-    """A pod of one container, for nodes of an architecture or any; it tolerates the taint of arm64."""
-    selector = {"kubernetes.io/arch": str(architecture)} if architecture else {}
+def pod(name: str, image: str, architecture: Architecture) -> Object:
+    """A pod of one container, for nodes of an architecture; it tolerates the taint of arm64."""
+    selector = {"kubernetes.io/arch": str(architecture)}
     return {
         "apiVersion": "v1",
         "kind": "Pod",
         "metadata": {"name": name, "namespace": SPACE, "labels": {"app": name}},
-        "spec": template(image, arguments=arguments) | {"nodeSelector": selector, "tolerations": TOLERATES},
+        "spec": template(image) | {"nodeSelector": selector, "tolerations": TOLERATES},
     }
 
 
-def template(image: str, *, arguments: Sequence[str] = ()) -> dict[str, Any]:
+def template(image: str) -> dict[str, Any]:
     """The specification of a pod of one container."""
-    container = {"name": "main", "image": image, "args": list(arguments), "imagePullPolicy": "Always"}
-    return {"containers": [container], **SHORT}
+    return {"containers": [{"name": "main", "image": image, "imagePullPolicy": "Always"}], **SHORT}
 
 
-def container(kube: Kube, name: str) -> Mapping[str, Any]:
-    """The status of a pod's only container, empty before the kubelet writes one."""
-    found = kube.get("v1", "Pod", name, SPACE) or {}
-    statuses = found.get("status", {}).get("containerStatuses") or [{}]
-    return dict(statuses[0])
+def wait_until_running(kube: Kube, name: str) -> None:
+    """Wait until a pod's only container runs."""
 
+    def is_running() -> bool:
+        statuses = (kube.get("v1", "Pod", name, SPACE) or {}).get("status", {}).get("containerStatuses") or [{}]
+        return "running" in statuses[0].get("state", {})
 
-def until(kube: Kube, name: str, state: str, accept: Callable[[Mapping[str, Any]], bool] = bool) -> Mapping[str, Any]:
-    """Wait until a pod's container is in a state (``running``), and return what the status says about it."""
-
-    def reached() -> Mapping[str, Any] | None:
-        status = container(kube, name)
-        found = status.get("state", {}).get(state) or status.get("lastState", {}).get(state)
-        return {**status, "reached": found} if found and accept(found) else None
-
-    return wait_for(reached, f"{name} to be {state}", timeout=60)
+    wait_for(is_running, f"{name} to run", timeout=60)
 
 
 def log(kube: Kube, name: str) -> str:

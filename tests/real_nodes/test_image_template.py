@@ -27,7 +27,7 @@ from sandbox.registry import server as mirror
 from sandbox.webhook_image.buildah import Buildah
 from tests.ci import buildkit, gitlab
 from tests.real_nodes import small
-from tests.real_nodes.pods import SPACE, namespace, pod, printed, until
+from tests.real_nodes.pods import SPACE, namespace, pod, printed, wait_until_running
 from tests.registry import server
 from tests.registry.server import ACCOUNT, Auth
 from tools import build
@@ -185,7 +185,7 @@ def test_it_runs_on_nodes_of_both_architectures(ready_nodes: Nodes, site: Site) 
             kube.create(made)
         for name, architecture in pods.items():
             machine = MACHINES[architecture]
-            until(kube, name, "running")
+            wait_until_running(kube, name)
             assert printed(kube, name) == f"built on {machine}, runs on {machine}\n"
 
 

@@ -19,7 +19,7 @@ from sandbox.cluster.control_plane import read_kubeconfig
 from sandbox.cluster.kube import Kube
 from sandbox.layout import CLONE
 from tests.real_nodes.left import left_of, read_settings
-from tests.real_nodes.pods import SPACE, pod, until
+from tests.real_nodes.pods import SPACE, pod, wait_until_running
 
 STACKS = CLONE / "config" / "stacks"
 KILLED = ("sandbox.cluster", "sandbox.cluster.leftovers", "containerd")
@@ -54,7 +54,7 @@ def test_a_cluster_comes_up_and_goes_without_a_trace_whatever_was_killed(tmp_pat
         kube.apply({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": SPACE}})
         for architecture in Architecture:
             kube.create(pod(f"runs-{architecture}", images.BOTH, architecture))
-            until(kube, f"runs-{architecture}", "running")
+            wait_until_running(kube, f"runs-{architecture}")
         assert any(str(folder) in line for line in left_of(folder))
         for pid, words in processes.command_lines():
             named = any(folder.name in word or str(tmp_path) in word for word in words)

@@ -1,7 +1,7 @@
 """A real kubelet registers with what the stack's plan says, started by a group's user data.
 
 All are kubelets for amd64: under the emulator each needs seconds of processor time to start. With user data of
-checkout-dev the arm64 one starts in ``test_placement.py`` and ``test_lifecycle.py``.
+checkout-dev the arm64 one starts in ``test_lifecycle.py``.
 """
 
 from __future__ import annotations
@@ -14,11 +14,12 @@ from multiarch.facts.architectures import Architecture
 from multiarch.facts.taints import Taint
 from multiarch.manifests.quantities import parse_quantity
 from multiarch.nodes.model import NodeGroupPlan
-from sandbox.cluster.bootstrap.groups import expected
+from sandbox.cluster.bootstrap.groups import expected, group_start
 from sandbox.cluster.bootstrap.registration import Registration
 from sandbox.cluster.cluster import Nodes
 from sandbox.cluster.kube import Object
-from tests.real_nodes.groups import GROUPS, restart, user_data
+from tests.nodes.builders import CLUSTER
+from tests.real_nodes.groups import GROUPS, user_data
 
 TAINT = "arch=arm64:NoSchedule"
 # What every kubelet says about its machine.
@@ -27,7 +28,9 @@ OWN_LABELS = {f"{domain}kubernetes.io/{name}" for domain in ("", "beta.") for na
 
 def registered(nodes: Nodes, group: NodeGroupPlan, text: str) -> Object:
     """The Node that a kubelet registers with this user data."""
-    node = restart(nodes, group, text, Architecture.AMD64)
+    node, start = nodes.by_architecture[Architecture.AMD64], group_start(group, text, CLUSTER)
+    node.stop_kubelet()
+    node.start_kubelet(start.flags, start.config)
     try:
         return node.registered()
     finally:

@@ -26,6 +26,7 @@ from sandbox.cluster.programs import ClusterError, wait_for
 from sandbox.registry import server
 from sandbox.registry.images import Repository
 from tests.cli.running import Ran, type_of_run
+from tests.cluster.reading import namespace as namespace_object
 from tests.real_nodes.on_node import command_prefix
 from tests.real_nodes.pods import SHORT
 from tools import build
@@ -97,7 +98,6 @@ class World:
 def world(real_nodes: Nodes) -> Iterator[World]:
     kube, repositories = real_nodes.plane.kube, _repositories()
     served = {name: each for name, each in repositories.items() if name != _IMPORTED}
-    own = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": _SPACE}}
     with server.running(served) as url:
         mirror = real_nodes.hosts / _HOST / "hosts.toml"
         mirror.parent.mkdir()
@@ -108,7 +108,7 @@ def world(real_nodes: Nodes) -> Iterator[World]:
             node.start_kubelet()
             node.ready()
             _import(node, repositories[_IMPORTED])
-        kube.apply(own)
+        kube.apply(namespace_object(_SPACE))
         wait_for(lambda: kube.get("v1", "ServiceAccount", "default", _SPACE), "the service account", timeout=20)
         for case in _CASES:
             kube.create(_pod(case, _image(case, repositories)))

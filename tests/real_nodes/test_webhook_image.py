@@ -18,7 +18,6 @@ import multiarch
 from multiarch.facts.architectures import Architecture
 from sandbox.cluster.machine import native_architecture
 from sandbox.webhook_image import image
-from sandbox.webhook_image.buildah import Buildah, ImageBuildError
 from tests.cli.running import runner, type_of_run
 from tests.quotations import ROOT
 from tests.registry import server
@@ -200,12 +199,3 @@ print(read_connection(ClusterAccess()).authorization)
 """
     keys = ("AWS_ACCESS_KEY_ID=AKIDEXAMPLE", "AWS_SECRET_ACCESS_KEY=secret")
     assert container.run("env", *keys, "python3", "-c", program).startswith("Bearer k8s-aws-v1.")
-
-
-def test_an_image_without_its_lock_file_says_what_buildah_said(tmp_path: Path) -> None:
-    (tmp_path / "context").mkdir()
-    (tmp_path / "context" / "Containerfile").write_text("FROM scratch\nCOPY requirements-cli.lock /\n")
-    buildah = Buildah(tmp_path, {})
-    with pytest.raises(ImageBuildError, match=r"(?s)buildah build ended with exit code .*requirements-cli\.lock"):
-        buildah.run("build", *buildah.policy(), "--isolation", "chroot", tmp_path / "context")
-    assert (tmp_path / "networks").is_dir(), "in place of /etc/cni/net.d, which would be left"

@@ -45,10 +45,6 @@ def bare(made: World) -> None:
     del made.pods["api-0"]["metadata"]["ownerReferences"]
 
 
-def orphan(made: World) -> None:
-    made.pods["api-0"]["metadata"]["ownerReferences"][0].pop("controller")
-
-
 def unready(made: World) -> None:
     made.pods["api-0"]["status"]["conditions"] = []
 
@@ -81,24 +77,17 @@ def volume(**source: Any) -> Callable[[World], None]:
     ("change", "reason"),
     [
         (bare, "it has no controller that would replace it"),
-        (orphan, "it has no controller that would replace it"),
         (owned("Job"), "it is a Job's: it would start over"),
         (owned("Workflow"), "its controller Workflow/mine is not a ReplicaSet, StatefulSet or"),
         (owned("ReplicaSet"), "its controller ReplicaSet/mine was not found"),
         (annotated("multiarch-eks/rebalance", "off"), "its annotation multiarch-eks/rebalance is 'off'"),
         (annotated("karpenter.sh/do-not-disrupt", "true"), "its annotation karpenter.sh/do-not-disrupt is 'true'"),
-        (
-            annotated("cluster-autoscaler.kubernetes.io/safe-to-evict", "false"),
-            "its annotation cluster-autoscaler.kubernetes.io/safe-to-evict is 'false'",
-        ),
         (volume(emptyDir={}), "volume data is an emptyDir, whose data would be deleted (--delete-emptydir-data)"),
         (volume(hostPath={"path": "/x"}), "volume data is a hostPath: files of its node"),
         (
             volume(persistentVolumeClaim={"claimName": "c"}),
             "volume data (persistentVolumeClaim) may be tied to a zone or a node",
         ),
-        (volume(ephemeral={}), "volume data (ephemeral) may be tied to a zone or a node"),
-        (volume(csi={"driver": "x"}), "volume data (csi) may be tied to a zone or a node"),
         (spec(schedulerName="mine"), "the scheduler mine has rules of its own"),
         (spec(resourceClaims=[{"name": "gpu"}]), "it has resource claims"),
         (spec(containers=[{"name": "a", "ports": [{"hostPort": 80}]}]), "it has host ports"),

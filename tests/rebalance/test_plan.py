@@ -100,13 +100,6 @@ def test_a_placeholder_asks_for_the_same_on_arm64_and_meets_the_restricted_stand
     assert "serviceAccountName" not in found
 
 
-def test_room_is_given_once() -> None:
-    made = world(arm64_room=3)
-    made.add_workload("api", ["amd64-1", "amd64-1", "amd64-2", "amd64-2"], affinity=PREFERS_ARM64)
-    plan = moves(made)
-    assert len(moved(plan)) == 3
-
-
 def test_no_more_pods_than_wanted_are_moved() -> None:
     made = world()
     made.add_workload("api", ["amd64-1", "amd64-1", "amd64-2", "amd64-2"], affinity=PREFERS_ARM64)

@@ -134,14 +134,6 @@ def test_a_budget_that_allows_nothing_leaves_the_pod() -> None:
     assert "disruption budget" in report.outcomes[0].detail
 
 
-def test_two_budgets_for_one_pod_leave_it() -> None:
-    made = world(budget=1)
-    made.add_budget(API, 1)
-    report = run(made)
-    assert set(results(report)) == {Result.LEFT}
-    assert made.evicted == []
-
-
 def test_a_workload_that_is_scaled_down_meanwhile_needs_no_replacement() -> None:
     made = world(budget=None)
 

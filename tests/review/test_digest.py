@@ -68,12 +68,13 @@ def test_the_worst_comes_first() -> None:
         ("no valid credential sources for S3 found", "from a fork"),
         ("operation error STS: ExpiredToken: expired", "expired"),
         ("AccessDenied: User is not authorized to perform: eks:DescribeCluster", "read role"),
-        ("unable to replace resource as it is currently marked for protection", "protected"),
-        ("the stack is currently locked by 1 lock(s)", "Another update runs"),
+        ("the stack is currently locked by 1 lock(s) token=[secret]", "Another update runs"),
     ],
 )
 def test_a_failed_preview_says_what_to_do(message: str, hint: str) -> None:
-    found = reviewed(preview_text(step("same", ROLE, "a", {}, {}), diagnostics=[error(message)]))
+    found = reviewed(
+        preview_text(step("same", ROLE, "a", {}, {}), diagnostics=[error(message.replace("[secret]", "hunter2"))])
+    )
     finding = found.stacks[0].entries[0].finding
     assert (finding.rule.name, found.risk) == ("preview-failed", Risk.HIGH)
     assert finding.details[0] == message
@@ -85,20 +86,6 @@ def test_a_preview_without_steps_says_nothing_about_costs() -> None:
     failed = {"config": config, "steps": [], "diagnostics": [error("no valid credential sources")]}
     found = reviewed(json.dumps(failed).encode()).stacks[0].cost
     assert (found.complete, found.unknown) == (False, ("the preview failed before its first step",))
-
-
-def test_errors_do_not_quote_keys() -> None:
-    secret = "AKIA" + "A1B2C3D4E5F6G7H8"
-    failed = error(f"InvalidClientTokenId: {secret} at https://u:hunter2@host token=abcdefgh")
-    (line,) = (
-        reviewed(preview_text(step("same", ROLE, "a", {}, {}), diagnostics=[failed]))
-        .stacks[0]
-        .entries[0]
-        .finding.details
-    )
-    assert secret not in line
-    assert "hunter2" not in line
-    assert "abcdefgh" not in line
 
 
 def test_drift_says_what_the_update_does_about_it() -> None:
@@ -143,22 +130,15 @@ def test_the_stack_files_are_part_of_the_review() -> None:
     assert rules(without) == ["no-preview"]
 
 
-def test_warnings_about_plugins_are_omitted_and_counted() -> None:
-    messages = ["using pulumi-resource-aws from $PATH at /opt/pulumi-resource-aws", "watch out"]
-    diagnostics = [{"severity": "warning", "message": f"warning: {text}"} for text in messages]
-    (stack,) = reviewed(preview_text(step("same", ROLE, "a", {}, {}), diagnostics=diagnostics)).stacks
-    assert stack.warnings == ("watch out",)
-    assert [(found.name, count) for found, count in stack.omitted] == [("plugin-path", 1)]
-
-
 def test_warnings_of_the_stack_file_are_shown_when_they_are_new() -> None:
     old, new = (replace(planned(), warnings=tuple(found)) for found in ([WARNING], [WARNING, OTHER]))
+    plugin = "using pulumi-resource-aws from $PATH at /opt/pulumi-resource-aws"
     texts = [f"Pulumi.checkout-dev.yaml:3 {each.key}: {each.message} [{each.rule}]" for each in (WARNING, OTHER)]
-    diagnostics = [{"severity": "warning", "message": text} for text in texts]
+    diagnostics = [{"severity": "warning", "message": text} for text in (plugin, *texts)]
     data = preview_text(step("same", ROLE, "a", {}, {}), diagnostics=diagnostics)
     (stack,) = reviewed(data, StackVersion("x", old), StackVersion("x", new)).stacks
     assert stack.warnings == (texts[1],)
-    assert [(found.name, count) for found, count in stack.omitted] == [("known-warning", 1)]
+    assert [(found.name, count) for found, count in stack.omitted] == [("plugin-path", 1), ("known-warning", 1)]
 
 
 def test_acknowledged_warnings_are_shown_with_their_reason_and_new_ones_are_named() -> None:
@@ -178,28 +158,23 @@ def test_acknowledged_warnings_are_shown_with_their_reason_and_new_ones_are_name
     assert "2 acknowledged warnings, 1 new" in markdown
 
 
-def test_a_part_that_fails_is_a_finding_and_hides_no_other(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_parts_that_fail_are_findings_and_hide_no_other(monkeypatch: pytest.MonkeyPatch) -> None:
     def find(_: StackChange) -> Iterator[Finding]:
         yield from ()
         raise TypeError("unhashable type: 'dict'")
 
-    finders = [(topic, find if topic is Topic.ROLLS else other) for topic, other in vars(digest)["_FINDERS"]]
-    monkeypatch.setattr(digest, "_FINDERS", finders)
-    found = reviewed(preview_text(step("delete", QUEUE, "q", {"name": "q"})))
-    assert rules(found) == ["delete-stateful", "unreadable-value"]
-    finding = found.stacks[0].entries[1].finding
-    assert finding.subject == "rules of the topic rolls"
-    assert finding.details == ("TypeError: unhashable type: 'dict'",)
-
-
-def test_costs_that_fail_are_a_finding_too(monkeypatch: pytest.MonkeyPatch) -> None:
     def difference(_: StackChange) -> None:
         raise ValueError("invalid literal")
 
     monkeypatch.setattr(cost, "compare_costs", difference)
+    finders = [(topic, find if topic is Topic.ROLLS else other) for topic, other in vars(digest)["_FINDERS"]]
+    monkeypatch.setattr(digest, "_FINDERS", finders)
     found = reviewed(preview_text(step("delete", QUEUE, "q", {"name": "q"})))
-    assert rules(found) == ["delete-stateful", "unreadable-value"]
+    assert rules(found) == ["delete-stateful", "unreadable-value", "unreadable-value"]
     assert found.stacks[0].cost.rows == ()
+    finding = found.stacks[0].entries[1].finding
+    assert finding.subject == "rules of the topic rolls"
+    assert finding.details == ("TypeError: unhashable type: 'dict'",)
 
 
 def test_every_rule_says_what_it_finds_and_what_to_check() -> None:

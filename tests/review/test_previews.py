@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import time
 from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
@@ -130,10 +129,12 @@ def test_what_providers_keep_for_themselves_is_omitted() -> None:
 def test_secrets_in_plain_text_are_not_kept(write: Callable[..., bytes]) -> None:
     # `pulumi preview --show-secrets` writes such an object.
     secret = {"4dabf18193072939515e22adb298388d": "1b47061264138c4ac30d75fd1eb44270", "plaintext": '"hunter2"'}
-    found = one(write(step("create", QUEUE, "jobs", None, {"key": secret, "list": [{"inner": secret}]})))
+    policy = json.dumps({"Statement": [{"Condition": {"StringEquals": {"aws:x": secret}}}]})
+    inputs = {"key": secret, "list": [{"inner": secret}], "policy": policy}
+    found = one(write(step("create", QUEUE, "jobs", None, inputs)))
     assert "hunter2" not in repr(found)
     assert found.steps[0].new is not None
-    assert found.steps[0].new.inputs == {"key": SECRET, "list": [{"inner": SECRET}]}
+    assert found.steps[0].new.inputs == {"key": SECRET, "list": [{"inner": SECRET}], "policy": SECRET}
 
 
 def test_diagnostics_are_kept_once_and_without_their_prefix() -> None:
@@ -151,9 +152,9 @@ def test_a_preview_that_failed_before_its_first_step_is_named_by_its_configurati
         one(digest(diagnostics=[error("it broke")]))
 
 
-@pytest.mark.parametrize(("result", "ends"), [("failed", True), (None, True)])
-def test_an_event_log_says_that_a_preview_failed(result: str | None, *, ends: bool) -> None:
-    assert not one(event_log(step("same", QUEUE, "q", {}, {}), result=result, ends=ends)).succeeded
+def test_an_event_log_says_that_a_preview_failed() -> None:
+    for result in ("failed", None):
+        assert not one(event_log(step("same", QUEUE, "q", {}, {}), result=result)).succeeded
 
 
 def test_violations_of_policies_are_errors_and_warnings() -> None:
@@ -180,7 +181,7 @@ def test_several_previews_one_after_the_other() -> None:
 
 
 def test_a_byte_order_mark_and_a_long_text_do_not_matter() -> None:
-    long = {"text": "ä" * 1_500_000, "number": 12345678901234}
+    long = {"text": "ä" * 150_000, "number": 12345678901234}
     (found,) = one(b"\xef\xbb\xbf" + digest(step("create", QUEUE, "q", None, long))).steps
     assert found.new is not None
     assert found.new.inputs == long
@@ -188,13 +189,10 @@ def test_a_byte_order_mark_and_a_long_text_do_not_matter() -> None:
 
 BAD = [
     (b"", "The file is empty. Did `pulumi preview` fail"),
-    (b" \n", "The file is empty"),
     ("{}".encode("utf-16"), "UTF-16"),
     (b'{"steps": "\xff"}', "not UTF-8"),
     (b"Previewing update (dev):\n{}", "'Previewing update (dev):'. Give what `pulumi preview --json`"),
-    (b"[]", "This is not a preview"),
     (b"{}", "This is not a preview: it is JSON with the keys none"),
-    (b'{"resourcePlans": {}, "config": {}, "manifest": {}}', "does not say of which stack"),
     (b'{"steps": []}', "no steps, and does not say of which stack"),
     (b'{"steps": [1]}', "Step 1 has no op and urn"),
     (b'{"steps": [{"op": "same", "urn": "x"}]}', "'x' is not a URN"),
@@ -202,8 +200,6 @@ BAD = [
     (b'{"diagnostics": [1]}', "A diagnostic has no message"),
     (b'{"steps": [{"op": NaN}]}', "NaN is not a JSON number"),
     (b'{"steps": [{"op" 1}]}', "Invalid JSON"),
-    (b'{"steps": [] "config": 1}', "Invalid JSON"),
-    (b"{1: 2}", "Invalid JSON"),
     (b'{"steps":' + b"[" * 100_000, "nested too deeply"),
     (event_log(result=None, ends=False), "ends before the engine's summary"),
     (b'{"sequence": 1, "resourcePreEvent": {}}', "A step's event has no metadata"),
@@ -229,26 +225,12 @@ def test_every_truncation_is_named() -> None:
             read_previews(data[:end], "preview.json")
 
 
-KEYS = [
-    "steps",
-    "op",
-    "urn",
-    "oldState",
-    "inputs",
-    "diagnostics",
-    "message",
-    "config",
-    "sequence",
-    "resourcePreEvent",
-    "metadata",
-    "summaryEvent",
-    "cancelEvent",
-]
-SCALARS = st.none() | st.booleans() | st.integers() | st.text(max_size=5)
+KEYS = "steps op urn oldState inputs diagnostics message config sequence resourcePreEvent metadata cancelEvent"
+SCALARS = st.none() | st.booleans() | st.integers() | st.sampled_from(["", "same", "urn:pulumi:a::b::c:d:E::f"])
 JSON = st.recursive(
     SCALARS,
     lambda inner: (
-        st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(KEYS) | st.text(max_size=3), inner, max_size=4)
+        st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from([*KEYS.split(), "x"]), inner, max_size=4)
     ),
 )
 
@@ -257,18 +239,3 @@ JSON = st.recursive(
 def test_any_json_is_read_or_rejected(value: object) -> None:
     with suppress(MultiarchError):
         read_previews(json.dumps(value).encode(), "preview.json")
-
-
-def test_a_secret_inside_a_text_is_not_kept() -> None:
-    mark = {"4dabf18193072939515e22adb298388d": "1b47061264138c4ac30d75fd1eb44270", "value": "hunter2"}
-    policy = json.dumps({"Statement": [{"Condition": {"StringEquals": {"aws:x": mark}}}]})
-    (preview,) = read_previews(digest(step("create", "aws:iam/policy:Policy", "p", None, {"policy": policy})), "-")
-    assert "hunter2" not in repr(preview)
-
-
-def test_a_hundred_thousand_different_warnings_take_no_minutes() -> None:
-    started = time.monotonic()
-    diagnostics = [{"severity": "warning", "message": f"warning: {'x' * 60} {number}"} for number in range(100_000)]
-    (preview,) = read_previews(digest(step("same", "a:b:C", "x", {}, {}), diagnostics=diagnostics), "-")
-    assert len(preview.warnings) == 100_000
-    assert time.monotonic() - started < 20

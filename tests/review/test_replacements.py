@@ -104,14 +104,8 @@ def test_values_of_secrets_are_not_shown() -> None:
     ("path", "text"),
     [
         ("spec.template.spec.containers[0].env[0].value", "hunter2"),
-        ("spec.template.spec.containers[0].args[1]", "hunter2"),
-        ("environment.variables.PGHOST", "hunter2"),
-        ("value", "hunter2"),
-        ("values.auth.pass", "hunter2"),
-        ("tunnel1PresharedKey", "hunter2"),
         ("containerDefinitions", '[{"env":[{"name":"X","value":"hunter2"}]}]'),
         ("values.config", "password: hunter2"),
-        ("commandLine", "mysql --password hunter2"),
         ("url", "https://hooks.slack.com/services/T0/B0/hunter2"),
     ],
 )
@@ -127,10 +121,7 @@ def test_lists_with_values_that_may_be_secrets_are_not_shown() -> None:
 @pytest.mark.parametrize(
     ("path", "text"),
     [
-        ("policyArn", "arn:aws:iam::aws:policy/SecretsManagerReadWrite"),
-        ("bypassPolicyLockoutSafetyCheck", "true"),
         ("taints[0].value", "arm64"),
-        ("values.replicaCount", "3"),
     ],
 )
 def test_other_values_are_shown(path: str, text: str) -> None:

@@ -21,9 +21,7 @@ OPERATORS = [
     (expression("disk", "In", ""), {"disk": ""}, True),
     (expression("disk", "In", ""), {}, False),
     (expression("cpus", "Gt", "4"), {"cpus": "16"}, True),
-    (expression("cpus", "Lt", "4"), {"cpus": "-1"}, True),
     (expression("cpus", "Lt", "4"), {"cpus": "4"}, False),
-    (expression("cpus", "Lt", "4"), {"cpus": " 1"}, False),
     (expression("cpus", "Lt", "4"), {"cpus": "99999999999999999999"}, False),
     (expression("cpus", "Lt", "many"), {"cpus": "1"}, False),
 ]
@@ -41,11 +39,6 @@ def test_an_operator_compares_as_kubernetes_documents(
 def test_an_empty_term_matches_no_node_and_leaves_the_others_alone() -> None:
     assert affinity(affinity=required([])).unmet_terms(ARM) == "affinity term 1 is empty, which matches no node"
     assert affinity(affinity=required([], [expression("cpus", "Exists")])).allows(ARM)
-
-
-def test_a_term_that_compares_with_no_number_is_never_met_though_others_of_it_are() -> None:
-    rule = affinity(affinity=required([expression("gone", "Exists"), expression("cpus", "Gt", "many")]))
-    assert rule.unmet_terms(ARM) == "affinity term 1 compares cpus with 'many', which is not a number"
 
 
 def test_a_field_requires_a_node_by_name_and_no_new_node_has_one() -> None:
@@ -87,22 +80,6 @@ def test_the_pair_of_the_node_selector_is_named() -> None:
     rule = affinity(nodeSelector={"kubernetes.io/arch": "amd64"})
     assert rule.unmet_selector(ARM) == "nodeSelector requires kubernetes.io/arch=amd64"
     assert rule.unmet_selector({"kubernetes.io/arch": "amd64"}) is None
-
-
-def test_preferences_exclude_nothing_and_their_weights_add_up() -> None:
-    def preferring(weight: int, *expressions: dict[str, Any]) -> dict[str, Any]:
-        return {"weight": weight, "preference": {"matchExpressions": list(expressions)}}
-
-    preferences = [
-        preferring(10, expression("kubernetes.io/arch", "In", "arm64")),
-        preferring(5, expression("cpus", "Gt", "4")),
-        preferring(1),
-    ]
-    rule = affinity(affinity={"nodeAffinity": {"preferredDuringSchedulingIgnoredDuringExecution": preferences}})
-    assert [term.weight for term in rule.preferred] == [10, 5, 1]
-    assert rule.score(ARM) == 15
-    assert rule.score({"cpus": "8"}) == 5
-    assert rule.allows({})
 
 
 @pytest.mark.parametrize(

@@ -117,16 +117,6 @@ def test_a_pod_larger_than_an_empty_node_says_which_resource_and_by_how_much() -
     )
 
 
-def test_a_resource_that_a_node_does_not_have_is_short() -> None:
-    gpu = pod(containers=[container({"nvidia.com/gpu": 1})])
-    assert said(gpu) == (
-        Cause.RESOURCES,
-        "too large for an empty node of arm-spot: nvidia.com/gpu: 1 requested, 0 available, 1 short",
-    )
-    roomy = ResourceAmounts(cpu=3920, memory=14 * GI, pods=58, extended=(("nvidia.com/gpu", 4),))
-    assert said(gpu, allocatable=roomy) is None
-
-
 def test_the_number_of_pods_is_a_limit_of_its_own() -> None:
     none = ResourceAmounts(cpu=3920, memory=GI)
     assert said(pod(), allocatable=none) == (Cause.POD_COUNT, "a node of arm-spot has no room for pods (max pods 0)")
@@ -216,12 +206,6 @@ def test_a_usual_pod_has_nothing_that_is_not_judged() -> None:
     )
     assert list_unmodelled(pod(runtimeClassName="gvisor", overhead={"cpu": "1"})) == ()
     assert list_unmodelled(pod(priorityClassName="low", preemptionPolicy="Never")) == ()
-
-
-def test_claims_of_a_stateful_set_are_said() -> None:
-    claims = [{"metadata": {"name": "data"}}]
-    (made,) = pods(workload("StatefulSet", volumeClaimTemplates=claims))
-    assert list_unmodelled(made) == ("volume claim templates: the zones of the volumes that exist already",)
 
 
 def test_preferences_about_other_pods_are_judged() -> None:

@@ -18,22 +18,17 @@ def tolerations(*written: dict[str, Any]) -> tuple[Toleration, ...]:
 # toleration, taint, tolerated: https://kubernetes.io/docs/concepts/scheduling-eviction/taint-and-toleration/
 RULES = [
     ({"key": "arch", "operator": "Equal", "value": "arm64", "effect": "NoSchedule"}, "arch=arm64:NoSchedule", True),
-    ({"key": "arch", "value": "arm64", "effect": "NoSchedule"}, "arch=arm64:NoSchedule", True),
     ({"key": "arch", "operator": "", "value": "arm64"}, "arch=arm64:NoSchedule", True),
     ({"key": "arch", "operator": "Equal", "value": "amd64"}, "arch=arm64:NoSchedule", False),
-    ({"key": "arch", "operator": "Equal"}, "arch=arm64:NoSchedule", False),
     ({"key": "arch", "operator": "Equal"}, "arch:NoSchedule", True),
     ({"key": "Arch", "operator": "Exists"}, "arch=arm64:NoSchedule", False),
     ({"key": "arch", "operator": "Exists"}, "arch=arm64:NoSchedule", True),
     ({"key": "arch", "operator": "Exists"}, "arch=arm64:NoExecute", True),
     ({"key": "arch", "operator": "Exists", "effect": "NoSchedule"}, "arch=arm64:NoExecute", False),
-    ({"key": "arch", "operator": "Exists", "effect": "PreferNoSchedule"}, "arch=arm64:NoSchedule", False),
     ({"operator": "Exists"}, "arch=arm64:NoSchedule", True),
-    ({"operator": "Exists"}, "anything:NoExecute", True),
     ({"operator": "Exists", "effect": "NoExecute"}, "arch=arm64:NoSchedule", False),
     ({"key": "arch", "operator": "Exists", "effect": "NoExecute", "tolerationSeconds": 0}, "arch:NoExecute", True),
     ({"key": "level", "operator": "Gt", "value": "5"}, "level=7:NoSchedule", False),
-    ({"key": "level", "operator": "Lt", "value": "5"}, "level=3:NoSchedule", False),
 ]
 
 
@@ -45,20 +40,9 @@ def test_a_toleration_tolerates_a_taint_by_kubernetes_rules(
     assert toleration.tolerates(parse_taint(taint)) is tolerated
 
 
-def test_the_first_taint_that_keeps_a_pod_off_is_named() -> None:
-    taints = [parse_taint(text) for text in ("team=a:NoSchedule", "arch=arm64:NoSchedule", "gpu:NoExecute")]
-    assert find_untolerated(tolerations({"key": "team", "operator": "Exists"}), taints) == ARM64
-
-
 def test_a_taint_of_every_effect_but_prefer_no_schedule_keeps_off() -> None:
     assert find_untolerated((), [parse_taint("a:PreferNoSchedule")]) is None
     assert find_untolerated((), [parse_taint("a:NoExecute")]) == parse_taint("a:NoExecute")
-
-
-def test_different_taints_may_be_tolerated_by_different_tolerations() -> None:
-    written = tolerations({"key": "a", "operator": "Exists"}, {"key": "b", "operator": "Exists"})
-    taints: list[Taint] = [parse_taint("a:NoSchedule"), parse_taint("b=1:NoExecute")]
-    assert find_untolerated(written, taints) is None
 
 
 TAINTS = [parse_taint(f"{key}{value}:{effect}") for key in "ab" for value in ("", "=1", "=2") for effect in Effect]
@@ -72,9 +56,8 @@ def test_the_toleration_for_a_taint_matches_that_taint_and_no_other(taint: Taint
     assert ("value" in written) is bool(taint.value)
 
 
-@pytest.mark.parametrize("operator", ["Lt", "Gt"])
-def test_a_numeric_comparison_says_that_it_is_not_judged(operator: str) -> None:
-    (toleration,) = tolerations({"key": "level", "operator": operator, "value": "5"})
+def test_a_numeric_comparison_says_that_it_is_not_judged() -> None:
+    (toleration,) = tolerations({"key": "level", "operator": "Gt", "value": "5"})
     assert toleration.unsupported is not None
     assert COMPARISON_GATE in toleration.unsupported
     assert tolerations({"key": "level", "operator": "Exists"})[0].unsupported is None

@@ -99,11 +99,6 @@ def test_rules_that_a_trial_asked_for_first_count_what_stays() -> None:
     assert allowed(placements, spread, ON_A, ON_B) == ["b"]
 
 
-def test_schedule_anyway_excludes_nothing() -> None:
-    spread = web(constraint(whenUnsatisfiable="ScheduleAnyway"))
-    assert allowed(placed((spread, ON_A), (spread, ON_A), nodes=NODES), spread, *NODES) == ["a", "b", "c"]
-
-
 def test_a_zone_without_nodes_is_not_a_domain_until_somebody_asks_about_a_node_in_it() -> None:
     spread = web(constraint())
     one_zone = placed((spread, ON_A), (spread, ON_A))
@@ -127,23 +122,11 @@ def test_a_pod_that_its_constraint_does_not_select_adds_nothing_to_the_domain() 
     assert allowed(placed((web(), ON_A), (web(), ON_A), nodes=NODES), other, *NODES) == ["b", "c"]
 
 
-def test_pods_placed_together_before_anybody_asks_all_count() -> None:
-    placements = placed(nodes=NODES)
-    placements.place(web(), ON_A, 2)
-    assert allowed(placements, web(constraint(maxSkew=2)), *NODES) == ["b", "c"]
-
-
 def test_a_node_without_one_of_the_keys_is_no_domain_of_the_others() -> None:
     spread = web(constraint(), constraint(HOST))
     zone_only = Node("c", {ZONE: C})
     nodes = (ON_A, ON_B, zone_only)
     assert allowed(placed((spread, ON_A), (spread, ON_B), nodes=nodes), spread, *nodes) == ["a", "b"]
-
-
-def test_only_pods_that_the_selector_and_the_namespace_mean_are_counted() -> None:
-    spread = web(constraint())
-    others = [(pod(labels={"app": "db"}), ON_A), (pod(labels={"app": "web"}, namespace="else"), ON_A)]
-    assert allowed(placed(*others, nodes=NODES), spread, *NODES) == ["a", "b", "c"]
 
 
 @pytest.mark.parametrize("selector", [None, {}])
@@ -232,11 +215,6 @@ def test_mismatch_label_keys_omit_the_pods_own_value() -> None:
     exclusive = pod(labels=one, affinity=affinity("podAntiAffinity", term(mismatchLabelKeys=["tenant"])))
     assert allowed(placed((pod(labels=one), ON_A)), exclusive, ON_A) == ["a"]
     assert allowed(placed((pod(labels={"app": "web", "tenant": "b"}), ON_A)), exclusive, ON_A) == []
-
-
-def test_a_term_without_a_selector_means_nobody() -> None:
-    nobody = apart({"topologyKey": ZONE})
-    assert allowed(placed((web(), ON_A)), nobody, ON_A) == ["a"]
 
 
 def test_two_nodes_cannot_have_one_name() -> None:

@@ -133,25 +133,6 @@ def test_a_preference_is_required_at_first_and_dropped_when_nothing_meets_it() -
     assert got(run(pooled(XLARGE), impossible)) == {"general-arm64-spot": 1}
 
 
-def test_a_required_capacity_type_is_met_by_the_pool_that_sells_it() -> None:
-    terms = required([expression(CAPACITY, "In", "on-demand"), expression(ARCHITECTURE, "In", "arm64")])
-    result = run(pooled(XLARGE), pods(**BIG, affinity=terms, **TOLERANT))
-    assert got(result) == {"general-arm64-on-demand": 1}
-    reason = answer(result, "general-arm64-spot").reason
-    assert reason == "karpenter.sh/capacity-type=on-demand required by affinity term 1"
-
-
-def test_a_required_instance_type_narrows_the_node() -> None:
-    chosen = pods(**BIG, nodeSelector={"node.kubernetes.io/instance-type": "m7g.2xlarge"}, **TOLERANT)
-    result = run(pooled({"general": {}}), chosen)
-    assert dict(group(result, "general-arm64-spot").instance_types) == {"m7g.2xlarge": 1}
-
-
-def test_pods_apart_by_host_get_a_node_each() -> None:
-    result = run(pooled(XLARGE), pods(count=4, **BIG, **apart("kubernetes.io/hostname"), **TOLERANT))
-    assert group(result, "general-arm64-spot").new == 4
-
-
 def test_pods_apart_by_zone_are_as_many_as_there_are_zones() -> None:
     result = run(pooled(XLARGE), pods(count=4, **BIG, **apart("topology.kubernetes.io/zone"), **TOLERANT))
     assert (group(result, "general-arm64-spot").new, result.unplaced) == (3, 1)
@@ -182,11 +163,6 @@ def test_pods_of_daemon_sets_and_bound_pods_are_omitted() -> None:
     bound = pods()["spec"]["template"] | {"kind": "Pod"}
     bound = {**bound, "metadata": {"name": "bound"}, "spec": {**bound["spec"], "nodeName": "ip-10-0-0-1"}}
     assert run(pooled(XLARGE), bound).omitted == (("already on a node, or finished", 1),)
-
-
-def test_the_controllers_group_is_not_grown() -> None:
-    result = run(pooled(XLARGE), pods(**BIG))
-    assert (group(result, "web").existing, group(result, "web").new, group(result, "web").scaled_by) == (2, 0, None)
 
 
 def test_in_a_migration_the_new_autoscaler_comes_first_and_the_old_adds_nothing() -> None:

@@ -64,13 +64,6 @@ def test_a_type_that_does_not_hold_the_pods_is_not_bought_however_cheap() -> Non
     assert types(bought(words, known, pods(**BIG, **TOLERANT)), ARM) == {"m7g.xlarge": 1}
 
 
-def test_types_without_a_price_are_not_bought_and_counted() -> None:
-    words = pooled({"general": {**ON_DEMAND, "families": ["m7g", "c7g"], "sizes": ["xlarge"]}})
-    result = bought(words, prices({"m7g.xlarge": "9"}), pods(**BIG, **TOLERANT))
-    assert types(result, ARM) == {"m7g.xlarge": 1}
-    assert f"Instance types without a price are not bought: {ARM} 1 of 2." in result.simulation.notes
-
-
 def test_without_a_price_of_any_type_the_smallest_is_named_and_the_pool_too() -> None:
     words = pooled({"general": {**ON_DEMAND, "families": ["m7g", "c7g"], "sizes": ["xlarge"]}})
     result = bought(words, prices(), pods(**BIG, **TOLERANT))

@@ -78,20 +78,6 @@ def test_pods_without_requests_are_not_all_put_on_one_node() -> None:
     assert counts(settled) == [2, 2, 2]
 
 
-def test_nodes_without_the_label_of_a_soft_constraint_are_taken_last() -> None:
-    labels = {"amd": "a", "more": None}
-    groups = {
-        name: {
-            "instanceTypes": ["m7i.xlarge"],
-            "minSize": 1,
-            **({"labels": {"example.com/rack": rack}} if rack else {}),
-        }
-        for name, rack in labels.items()
-    }
-    settled = run(grown(groups), pods(count=3, cpu="50m", memory="64Mi", **soft_spread("example.com/rack")))
-    assert {node.group for node in settled.nodes if node.pods} == {"amd"}
-
-
 def test_a_soft_constraint_without_a_selector_spreads_nothing() -> None:
     none = soft_spread(ZONE, labelSelector={})
     settled = after(one_full_node(), grown(ONE_PER_ZONE), pods(count=3, cpu="50m", memory="64Mi", **none))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -28,27 +27,3 @@ def test_a_fetched_output_is_whole_or_truncated(output: str) -> None:
         assert (answer.status, answer.output) == (AnswerStatus.DONE, output)
     else:
         assert answer.status is AnswerStatus.TRUNCATED
-
-
-@pytest.mark.parametrize(
-    ("detail", "status"),
-    [
-        ("ExecutionTimedOut", AnswerStatus.TIMED_OUT),
-        ("Delivery Timed Out", AnswerStatus.OFFLINE),
-        ("Canceled", AnswerStatus.NOT_ASKED),
-        ("SomethingNew", AnswerStatus.NOT_ASKED),
-    ],
-)
-def test_each_terminal_status_has_a_reason_and_a_hint(detail: str, status: AnswerStatus) -> None:
-    row = {"Status": "Failed", "StatusDetails": detail}
-    assert outcomes.has_ended(row)
-    answer = outcomes.read_answer("i-00000001", "3.3", row)
-    assert answer.status is status
-    assert answer.reason
-    assert answer.hint
-
-
-@pytest.mark.parametrize("status", ["Pending", "InProgress", "In Progress", "Delayed", "Cancelling"])
-def test_other_statuses_go_on(status: str) -> None:
-    assert not outcomes.has_ended({"Status": status, "StatusDetails": status})
-    assert not outcomes.has_ended({"Status": status})

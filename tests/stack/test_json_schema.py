@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator
 
-from multiarch.stack.json_schema import SCHEMA_FILE, build_stack_file_schema, render_schema
+from multiarch.stack.json_schema import SCHEMA_FILE, render_schema
 from multiarch.stack.load import list_stack_files
 from multiarch.stack.yaml_source import parse_yaml_file, read_yaml_file
 from tests.stack.files import CONFIG, Project
@@ -19,15 +19,13 @@ CLONE = Path(__file__).parents[2]
 
 @pytest.fixture(scope="module")
 def validator() -> Any:  # noqa: ANN401  (jsonschema has no types)
-    return Draft202012Validator(build_stack_file_schema())
+    return Draft202012Validator(json.loads((CLONE / SCHEMA_FILE).read_text(encoding="utf-8")))
 
 
-def test_the_committed_schema_is_current() -> None:
-    assert (CLONE / SCHEMA_FILE).read_text(encoding="utf-8") == render_schema(), "run `multiarch stack schema --write`"
-
-
-def test_the_schema_is_a_schema() -> None:
-    Draft202012Validator.check_schema(build_stack_file_schema())
+def test_the_committed_schema_is_current_and_written_for_people() -> None:
+    written = render_schema()
+    assert (CLONE / SCHEMA_FILE).read_text(encoding="utf-8") == written, "run `multiarch stack schema --write`"
+    assert "``" not in written
 
 
 @pytest.mark.parametrize("file", list_stack_files(CLONE), ids=lambda file: file.stem)
@@ -41,14 +39,10 @@ def test_the_shipped_stacks_are_accepted(validator: Any, file: Path) -> None:  #
     "added",
     [
         "  multiarch-eks:colour: red\n",
-        "  colour: red\n",
         "  multiarch-eks:network: {colour: red}\n",
-        "  multiarch-eks:addons: {coredns: {colour: red}}\n",
         "      colour: red\n",
         "      ami: {colour: red}\n",
-        "      updateStrategy: {colour: red}\n",
         "colour: red\n",
-        "  team: shop\n",
     ],
 )
 def test_a_key_that_the_loader_rejects_is_rejected(
@@ -65,12 +59,10 @@ def test_a_key_that_the_loader_rejects_is_rejected(
     "added",
     [
         "",
-        "  multiarch-eks:deletionProtection: true\n",
         '  multiarch-eks:deletionProtection: "true"\n',
         "  kubernetes:context: any\n",
         "encryptionsalt: v1:abc\n",
         "environment: [shared]\n",
-        "  multiarch-eks:network: {zones: 3}\n",
         "  multiarch-eks:network: {zones: [eu-west-1a, eu-west-1b]}\n",
         "      minSize: 0\n",
     ],
@@ -86,19 +78,11 @@ def test_a_value_that_the_loader_rejects_is_rejected(validator: Any, project: Pr
     assert not validator.is_valid(parse_yaml_file(CONFIG + added, "F").value)
 
 
-def test_every_key_is_described() -> None:
-    schema = build_stack_file_schema()
-
+def test_every_key_is_described(validator: Any) -> None:  # noqa: ANN401
     def undescribed(node: Any, path: str) -> list[str]:  # noqa: ANN401
         if not isinstance(node, dict):
             return []
         found = [f"{path}.{key}" for key, value in node.get("properties", {}).items() if "description" not in value]
         return found + [name for key, value in node.items() for name in undescribed(value, f"{path}.{key}")]
 
-    assert [name for name in undescribed(schema["$defs"], "") if ".config." not in name] == []
-
-
-def test_the_schema_is_written_for_people() -> None:
-    written = render_schema()
-    assert "``" not in written
-    assert json.loads(written) == build_stack_file_schema()
+    assert [name for name in undescribed(validator.schema["$defs"], "") if ".config." not in name] == []

@@ -38,18 +38,18 @@ def test_an_encrypted_value_is_rejected_wherever_it_stands(project: Project) -> 
     ]
 
 
-@pytest.mark.parametrize(("written", "text"), [("4711", "4711"), ("true", "true"), ("1.30", "1.3"), ("1e3", "1000")])
+@pytest.mark.parametrize(("written", "text"), [("true", "true"), ("1.30", "1.3")])
 def test_scalars_at_the_top_become_text_as_the_engine_makes_it(project: Project, written: str, text: str) -> None:
     assert project.load(CONFIG.replace('"4711"', written)).spec.cost_center == text
 
 
-@pytest.mark.parametrize(("written", "value"), [("true", True), ('"true"', True), ("false", False), ('"false"', False)])
+@pytest.mark.parametrize(("written", "value"), [("true", True), ('"false"', False)])
 def test_a_flag_at_the_top_may_be_a_text(project: Project, written: str, *, value: bool) -> None:
     stack = project.load(f"{CONFIG}  multiarch-eks:deletionProtection: {written}\n")
     assert stack.spec.deletion_protection is value
 
 
-@pytest.mark.parametrize("written", ["", " ~", ' ""', " null"])
+@pytest.mark.parametrize("written", ["", ' ""'])
 def test_an_empty_value_at_the_top_is_rejected(project: Project, written: str) -> None:
     (line,) = project.lines(f"{CONFIG}  multiarch-eks:clusterName:{written}\n")
     assert line.startswith("Pulumi.shop-dev.yaml:10 clusterName: clusterName is empty.")
@@ -118,7 +118,7 @@ def test_every_problem_is_told_at_once_in_the_order_of_the_file(project: Project
 
 @pytest.mark.parametrize(
     ("team", "environment"),
-    [("Shop", "dev"), ("shop_eu", "dev"), ("shop", "-dev"), ("shop", "dev-"), ("1shop", "dev"), ("s" * 41, "dev")],
+    [("Shop", "dev"), ("shop", "dev-"), ("s" * 41, "dev")],
 )
 def test_team_and_environment_are_names(project: Project, team: str, environment: str) -> None:
     text = CONFIG.replace("team: shop", f"team: {team}").replace("environment: dev", f"environment: {environment}")
@@ -147,10 +147,7 @@ def test_a_file_of_another_name_is_rejected(tmp_path: Path, name: str) -> None:
     ("text", "message"),
     [
         ("", "The file is empty."),
-        ("# nothing\n", "The file is empty."),
         ("- a\n", "The file has no keys at the top."),
-        ("team\n", "The file has no keys at the top."),
-        ("config: [a]\n", "config holds no keys."),
         ("config: a\n", "config holds no keys."),
     ],
 )

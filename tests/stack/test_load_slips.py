@@ -28,7 +28,6 @@ config:
     ("written", "instead", "says"),
     [
         ("multiarch-eks:owner", "multiarch_eks:owner", "Did you mean multiarch-eks:owner?"),
-        ("multiarch-eks:owner", "multiarcheks:owner", "Did you mean multiarch-eks:owner?"),
         ("aws:region", "aws:regoin", "Did you mean aws:region?"),
         ("      instanceTypes", "      architecture: arm64\n      instanceTypes", "follows from instanceTypes"),
         (
@@ -43,12 +42,9 @@ config:
         ),
         ("aws:region", "region", "Write aws:region:"),
         ("aws:region: eu-west-1", "aws:\n    region: eu-west-1", "Write aws:region:"),
-        ("    web:\n", "    web:\n      region: eu-west-1\n", "Write aws:region:"),
         ("multiarch-eks:owner", "multiarch:version", "Did you mean multiarch-eks:kubernetesVersion?"),
         ("shop@example.com", "{{ owner }}", "{{ owner }} is a placeholder of a template"),
-        ("[m7i.large]", "[{{ types }}]", "{{ types }} is a placeholder of a template"),
         ("config:", "confg:", "Did you mean config?"),
-        ("multiarch-eks:team", "multiarch-ek:team", "Did you mean multiarch-eks:team?"),
     ],
 )
 def test_a_slip_is_an_error_that_says_what_was_meant(tmp_path: Path, written: str, instead: str, says: str) -> None:
@@ -65,7 +61,6 @@ def test_a_slip_is_an_error_that_says_what_was_meant(tmp_path: Path, written: st
         ("config:", "confg:"),
         ("shop@example.com", "{{ owner }}"),
         ("eu-west-1", "{{ region }}"),
-        ("eu-west-1", "{{region}}"),
     ],
 )
 def test_a_slip_is_one_problem_without_its_consequences(tmp_path: Path, written: str, instead: str) -> None:

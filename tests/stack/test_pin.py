@@ -227,13 +227,6 @@ def test_what_aws_does_not_publish_is_an_error_and_not_a_guess(project: Project,
         find(project, CONFIG + GROUPS, FakeAws(absent=(absent,)))
 
 
-def test_bare_keys_stay_bare(project: Project) -> None:
-    text = CONFIG.replace("multiarch-eks:", "")
-    written = write_pins(text, find(project, text).changes)
-    assert "\n  addons:\n" in written
-    assert "multiarch-eks:" not in written
-
-
 def test_groups_that_share_a_mapping_are_not_pinned(project: Project) -> None:
     text = CONFIG + (
         "    one:\n      kind: self-managed\n      instanceTypes: [m7i.large]\n      ami: &ami {}\n"
@@ -315,10 +308,3 @@ def test_an_alias_that_would_leave_an_architecture_without_image_is_not_written(
 ) -> None:
     with pytest.raises(OutsideError, match=re.escape(message)):
         karpenter(project, "", aws)
-
-
-def test_the_alias_is_written_where_the_file_has_its_words(project: Project) -> None:
-    text = f"{CONFIG}  multiarch-eks:autoscaling:\n    use: karpenter # ours\n"
-    written = write_pins(text, find(project, text).changes)
-    assert '    use: karpenter # ours\n    karpenter:\n      amiAlias: "al2023@v20261101"\n' in written
-    assert find(project, written).changes == ()

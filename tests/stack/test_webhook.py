@@ -6,15 +6,14 @@ from typing import Any
 
 import pytest
 
-from multiarch.rules import Severity
+from multiarch.schema.base import FORMS
 from multiarch.schema.webhook import WebhookConfiguration
-from multiarch.schema.webhook_installation import FORMS, ChartValues
+from multiarch.schema.webhook_installation import ChartValues
 from multiarch.stack.model import AdmissionWebhookPlan
 from tests.stack.files import CONFIG, Project
 from tests.stack.test_autoscaling_contradictions import NO_AGENT, NO_NAT
-from tests.stack.words import check_contradiction, merged, plan, problems
+from tests.stack.words import Case, check_contradiction, merged, plan, problems
 
-ERROR, WARNING = Severity.ERROR, Severity.WARNING
 IMAGE = f"111122223333.dkr.ecr.eu-west-1.amazonaws.com/multiarch@sha256:{'0123456789abcdef' * 4}"
 ROOT = "admissionWebhook"
 SETTINGS = f"{ROOT}.configuration"
@@ -28,38 +27,29 @@ def deciding(**words: object) -> dict[str, Any]:
     return webhook(configuration=words)
 
 
-CASES: list[tuple[str, dict[str, Any], str, str, Severity]] = [
-    ("webhook-image-missing", {ROOT: {"enabled": True}}, f"{ROOT}.image", "Push", ERROR),
-    ("webhook-image", webhook(image="registry.example.com/Webhook"), f"{ROOT}.image", "not an image reference", ERROR),
-    ("webhook-image-not-pinned", webhook(image=IMAGE.partition("@")[0]), f"{ROOT}.image", "no digest", WARNING),
+CASES: list[Case] = [
+    ("webhook-image-missing", {ROOT: {"enabled": True}}, f"{ROOT}.image", "Push"),
+    ("webhook-image", webhook(image="registry.example.com/Webhook"), f"{ROOT}.image", "not an image reference"),
+    ("webhook-image-not-pinned", webhook(image=IMAGE.partition("@")[0]), f"{ROOT}.image", "no digest"),
     ("webhook-no-way-out", merged(NO_NAT, webhook(image=f"quay.io/a/b@{IMAGE.partition('@')[2]}")), f"{ROOT}.image",
-     "quay.io", ERROR),
-    ("webhook-not-used", {ROOT: {"replicas": 3}}, ROOT, "no effect", WARNING),
-    ("webhook-repository", webhook(ecrRepositories=["shop/*", "https://x"]), f"{ROOT}.ecrRepositories[1]", "https://x",
-     ERROR),
-    ("webhook-architecture", deciding(architectures=["arm64"]), f"{SETTINGS}.architectures", "amd64", WARNING),
-    ("not-valid", deciding(mode="pin", architectures=["amd64"]), f"{SETTINGS}.architectures", "pin needs both", ERROR),
-    ("not-valid", deciding(registries={"allowedNetworks": ["10.0.0.1/8"]}),
-     f"{SETTINGS}.registries.allowedNetworks[0]", "host bits", ERROR),
+     "quay.io"),
+    ("webhook-not-used", {ROOT: {"replicas": 3}}, ROOT, "no effect"),
+    ("webhook-repository", webhook(ecrRepositories=["shop/*", "https://x"]), f"{ROOT}.ecrRepositories[1]", "https://x"),
+    ("webhook-architecture", deciding(architectures=["arm64"]), f"{SETTINGS}.architectures", "amd64"),
+    ("not-valid", deciding(mode="pin", architectures=["amd64"]), f"{SETTINGS}.architectures", "pin needs both"),
     ("not-valid", deciding(registries={"allowed": ["docker.io", "https://x"]}), f"{SETTINGS}.registries.allowed[1]",
-     "HOST or HOST:PORT", ERROR),
-    ("webhook-without-role", webhook() | NO_AGENT, "addons.podIdentityAgent.enabled", "no IAM role", ERROR),
-    ("webhook-without-taint", webhook() | {"arm64Taint": "none"}, f"{ROOT}.enabled", "arm64Taint", ERROR),
+     "HOST or HOST:PORT"),
+    ("webhook-without-role", webhook() | NO_AGENT, "addons.podIdentityAgent.enabled", "no IAM role"),
+    ("webhook-without-taint", webhook() | {"arm64Taint": "none"}, f"{ROOT}.enabled", "arm64Taint"),
     ("webhook-taint-unused", deciding(taints=["arch=arm64:NoSchedule", "gpu:NoSchedule"]), f"{SETTINGS}.taints[1]",
-     "gpu:NoSchedule", WARNING),
-    ("webhook-taint-unused", webhook() | {"nodeGroups": {"web-arm": None}}, f"{ROOT}.enabled", "arch=arm64", WARNING),
-    ("taint", deciding(taints=["arch=arm64"]), f"{SETTINGS}.taints[0]", "effect", ERROR),
-    ("webhook-unreachable", webhook(), f"{ROOT}.enabled", "this VPC is new", WARNING),
+     "gpu:NoSchedule"),
+    ("webhook-unreachable", webhook(), f"{ROOT}.enabled", "this VPC is new"),
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    ("rule", "change", "key", "says", "severity"), CASES, ids=lambda v: v if isinstance(v, str) else ""
-)
-def test_a_contradiction_is_named_with_its_key_and_the_fix(
-    rule: str, change: dict[str, Any], key: str, says: str, severity: Severity
-) -> None:
-    check_contradiction(rule, change, key, says, severity)
+@pytest.mark.parametrize("case", CASES)
+def test_a_contradiction_is_named_with_its_key_and_the_fix(case: Case) -> None:
+    check_contradiction(*case)
 
 
 def planned(change: dict[str, Any]) -> AdmissionWebhookPlan:
@@ -128,7 +118,7 @@ def test_every_pattern_has_its_form_in_words() -> None:
 
     # The configuration's lists have messages of their own.
     said = patterns(ChartValues.model_json_schema()) - patterns(WebhookConfiguration.model_json_schema())
-    assert said == set(FORMS)
+    assert said <= FORMS.keys()
 
 
 def test_keys_are_those_of_the_stack_file_alone(project: Project) -> None:
@@ -150,36 +140,13 @@ def test_keys_are_those_of_the_stack_file_alone(project: Project) -> None:
         ),
         ("resources: {requests: {memory: 64Mi}}", "", "resources.requests.memory is 64Mi; with"),
         ("resources: {limits: {memory: 1G}}", ".resources.limits.memory", "whole number of Mi or Gi, such as 512Mi."),
-        (
-            "resources: {requests: {memory: 1Gi}, limits: {memory: 512Mi}}",
-            ".resources",
-            "requests.memory is 1Gi; it must be at most limits.memory, 512Mi",
-        ),
-        (
-            "resources: {limits: {cpu: 50m}}",
-            ".resources",
-            "requests.cpu is 100m; it must be at most limits.cpu, 50m",
-        ),
-        (
-            "extraEnv: [{name: A, value: b, valueFrom: {fieldRef: {}}}]",
-            ".extraEnv[0]",
-            "value and valueFrom of A are mutually",
-        ),
         ("priorityClassName: High", ".priorityClassName", "'High'; it takes a DNS name in lower case"),
         ("imagePullSecrets: [{name: a_b}]", ".imagePullSecrets[0].name", "a_b"),
         ("tolerations: [{operator: Exist}]", ".tolerations[0].operator", "Exists"),
-        ("tolerations: [{key: a, operator: Exists, value: b}]", ".tolerations[0]", "Exists takes no value"),
-        ("tolerations: [{key: a, tolerationSeconds: 5}]", ".tolerations[0]", "needs the effect NoExecute"),
-        ("tolerations: [{value: b}]", ".tolerations[0]", "the operator must be Exists"),
-        ("tolerations: [{key: a b}]", ".tolerations[0]", "a taint key takes"),
-        ("extraVolumeMounts: [{name: ca, mountPath: /ca}]", "", "there is no volume ca"),
-        ("extraVolumeMounts: [{name: certificate}]", ".extraVolumeMounts[0].mountPath", "missing"),
-        ("extraVolumes: [{name: certificate}]", "", "extraVolumes need names of their own"),
-        ("podLabels: {team: a b}", "", "a label value takes"),
         ("metricsPort: 8443", "", "securePort and metricsPort must differ"),
     ],
 )
-def test_what_the_api_server_rejects_is_rejected_with_file_and_line(
+def test_what_does_not_fit_together_is_rejected_with_file_and_line(
     project: Project, written: str, path: str, message: str
 ) -> None:
     lines = project.lines(f"{CONFIG}  multiarch-eks:admissionWebhook: {{{written}}}\n")

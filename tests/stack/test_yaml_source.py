@@ -29,24 +29,17 @@ def test_every_key_and_list_item_has_its_line() -> None:
     ("written", "value"),
     [
         ("yes", "yes"),
-        ("on", "on"),
         ("True", True),
-        ("FALSE", False),
         ("~", None),
-        ("0x10", 16),
         ("0o17", 15),
         ("1_000", 1000),
         ("1e3", 1000),
-        ("1.0", 1),
         ("1.30", 1.3),
         ('"1.30"', "1.30"),
         ("!!str 3", "3"),
-        ("=", "="),
-        ("1_0.5", 10.5),
         ("0x_", "0x_"),
         ("9" * 23, 1e23),
         ("22:22", "22:22"),
-        ("2026-01", "2026-01"),
         ("-9999999999999999999", -10_000_000_000_000_000_000),
         ("18446744073709551615", 18446744073709551615),
     ],
@@ -60,21 +53,13 @@ def test_scalars_mean_what_they_mean_to_pulumi(written: str, value: object) -> N
     ("written", "rule"),
     [
         ("2026-01-01", "date"),
-        ("2026-1-1", "date"),
         ("2026-01-01 10:00:00", "date"),
-        ("08", "octal-number"),
         ("!!bool x", "unknown-tag"),
-        ("! 3", "unknown-tag"),
         ("9" * 400, "not-a-number"),
         ("0471", "octal-number"),
-        ("-012", "octal-number"),
         (".inf", "not-a-number"),
-        (".nan", "not-a-number"),
         ("1e999", "not-a-number"),
-        ("9" * 5000, "not-a-number"),
         ("!secret x", "unknown-tag"),
-        ("!!binary eA==", "unknown-tag"),
-        ("!!set {x}", "unknown-tag"),
         ("!thing {x: 1}", "unknown-tag"),
     ],
 )
@@ -87,7 +72,6 @@ def test_a_value_that_pulumi_reads_otherwise_is_a_fault_with_its_line(written: s
     ("text", "path", "message"),
     [
         ("a: 1\nb: 2\na: 3\n", ("a",), "duplicate key a, first on line 1"),
-        ("b:\n  c: 1\n  c: 2\n", ("b", "c"), "duplicate key c, first on line 2"),
         ("b: [{c: 1,\n c: 2}]\n", ("b", 0, "c"), "duplicate key c, first on line 1"),
     ],
 )
@@ -107,23 +91,12 @@ def test_a_fault_in_a_mapping_that_is_merged_where_it_is_written_is_one_of_the_m
     ]
 
 
-@pytest.mark.parametrize(
-    ("data", "line", "message"),
-    [
-        (b"a: 1\nb: \xff\n", 2, "not UTF-8"),
-        ("a: é\n".encode("latin-1"), 1, "not UTF-8"),
-        ("a: 1".encode("utf-16"), 1, "not UTF-8"),
-    ],
-)
-def test_a_file_in_another_encoding_is_rejected_with_its_line(
-    tmp_path: Path, data: bytes, line: int, message: str
-) -> None:
+def test_a_file_in_another_encoding_is_rejected_with_its_line(tmp_path: Path) -> None:
     file = tmp_path / "f.yaml"
-    file.write_bytes(data)
-    with pytest.raises(StackError) as rejected:
+    file.write_bytes(b"a: 1\nb: \xff\n")
+    with pytest.raises(StackError, match="not UTF-8") as rejected:
         read_yaml_file(file)
-    (problem,) = rejected.value.problems
-    assert (problem.line, message in problem.message) == (line, True)
+    assert [problem.line for problem in rejected.value.problems] == [2]
 
 
 def test_a_byte_order_mark_does_no_harm(tmp_path: Path) -> None:
@@ -146,15 +119,8 @@ def rejection(path: Path) -> str:
     return problem.message
 
 
-@pytest.mark.parametrize("path", ["/dev/zero", "/dev/full"])
-def test_a_device_is_rejected_unread(path: str) -> None:
-    assert rejection(Path(path)) == "The file can't be read: it is a device."
-
-
-def test_a_link_to_itself_is_rejected(tmp_path: Path) -> None:
-    link = tmp_path / "link"
-    link.symlink_to(link)
-    assert rejection(link) == "The file can't be read: Too many levels of symbolic links."
+def test_a_device_is_rejected_unread() -> None:
+    assert rejection(Path("/dev/zero")) == "The file can't be read: it is a device."
 
 
 def test_a_file_of_a_megabyte_is_read_and_a_larger_one_is_rejected(tmp_path: Path) -> None:

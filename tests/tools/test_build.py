@@ -141,19 +141,7 @@ def test_without_go_the_message_says_what_for_and_what_works_without(tmp_path: P
     assert list(tmp_path.iterdir()) == []
 
 
-def test_what_was_built_is_found_without_go(tmp_path: Path, stand_in_go: Path) -> None:
-    first = run(tmp_path, "nodeconfig", path=path_with(stand_in_go))
-    assert first.returncode == 0, first.stderr
-    assert "built in" in first.stderr
-    second = run(tmp_path, "nodeconfig")
-    assert second.returncode == 0
-    assert second.stdout == first.stdout
-    assert "already built" in second.stderr
-    assert len((tmp_path / "calls").read_text().splitlines()) == 1
-    assert subprocess.run([first.stdout.strip()], capture_output=True, text=True, check=True).stdout == "built\n"
-
-
-def test_two_builds_at_once_build_once(tmp_path: Path, stand_in_go: Path) -> None:
+def test_builds_at_once_build_once_and_what_was_built_is_found_without_go(tmp_path: Path, stand_in_go: Path) -> None:
     command = [sys.executable, str(SCRIPT), "nodeconfig"]
     environ = {"XDG_CACHE_HOME": str(tmp_path), "PATH": path_with(stand_in_go), "HOME": str(tmp_path)}
     processes = [
@@ -164,6 +152,9 @@ def test_two_builds_at_once_build_once(tmp_path: Path, stand_in_go: Path) -> Non
     assert [process.returncode for process in processes] == [0, 0, 0]
     assert len({stdout for stdout, _ in outputs}) == 1
     assert sum("nodeconfig: waiting for the build of " in stderr for _, stderr in outputs) == 2
+    later = run(tmp_path, "nodeconfig")
+    assert (later.returncode, later.stdout) == (0, outputs[0][0])
+    assert "already built" in later.stderr
     assert len((tmp_path / "calls").read_text().splitlines()) == 1
 
 

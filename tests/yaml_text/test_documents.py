@@ -20,8 +20,3 @@ def test_the_parts_of_a_stream_are_the_stream(text: str) -> None:
     for part in split_documents(text):
         assert part.line == lines
         lines += part.text.count("\n")
-
-
-def test_documents_are_counted_as_loading_them_would() -> None:
-    text = "# c\n---\na: 1\n---\n---\n# d\nb: 2\n...\n%YAML 1.2\n---\nc: 3\n...\n# end\n"
-    assert [part.number for part in split_documents(text)] == [0, 1, 2, 3, 4, 0]

@@ -83,19 +83,9 @@ def test_only_the_lines_of_the_value_change(path: str, expected: list[str]) -> N
     assert changes(path, comment="note") == expected
 
 
-def test_a_comment_stays_when_no_new_one_is_given() -> None:
-    assert changes("groups.pinned.ami.id") == ["-         id: ami-2 # of today", '+         id: "new" # of today']
-
-
 def test_a_new_key_goes_below_a_given_one() -> None:
     edited = set_value(TEXT, Addition(("config", "groups", "long", "x"), "new"), below="instanceTypes")
     assert '        - y # yy\n      x: "new"\n      ami:' in edited
-
-
-def test_a_key_is_added_behind_an_alias() -> None:
-    text = "config:\n  a: &a {k: x}\n  b:\n    c: *a # same\n  d: 1\n"
-    edited = set_value(text, Addition(("config", "b", "e"), "new"))
-    assert edited == 'config:\n  a: &a {k: x}\n  b:\n    c: *a # same\n    e: "new"\n  d: 1\n'
 
 
 def test_a_key_is_added_behind_a_list_that_ends_with_an_alias() -> None:

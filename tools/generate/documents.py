@@ -29,7 +29,7 @@ from multiarch.stack.json_schema import build_stack_file_schema
 from multiarch.stack.schema_paths import list_fields
 from multiarch.verify.nodes.rules import RULES
 from tools.generate import ROOT
-from tools.generate.metrics import list_metrics
+from tools.generate.metrics import metric_families
 
 _PACKAGES = 4
 """Packages that a contract's row names; the others are counted."""
@@ -143,10 +143,12 @@ def noise_filters() -> str:
 
 def webhook_metrics() -> str:
     """Return the metrics of the webhook."""
-    rows = [
-        (f"`{each.name}`", each.kind, ", ".join(f"`{label}`" for label in each.labels), each.text)
-        for each in list_metrics()
-    ]
+    rows = []
+    for family in sorted(metric_families(), key=lambda family: family.name):
+        if family.name.startswith("multiarch_webhook"):  # without those of every Python process
+            labels = dict.fromkeys(f"`{label}`" for each in family.samples for label in each.labels if label != "le")
+            name = f"{family.name}_total" if family.type == "counter" else family.name
+            rows.append((f"`{name}`", family.type, ", ".join(labels), family.documentation))
     return "\n" + _table(("Metric", "Type", "Labels", "Meaning"), rows) + "\n"
 
 

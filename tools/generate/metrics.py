@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable
 
 from prometheus_client.metrics_core import Metric
 from prometheus_client.parser import text_string_to_metric_families
@@ -13,25 +12,6 @@ from multiarch.registry.errors import RegistryReason
 from multiarch.webhook.metrics import Metrics
 from multiarch.webhook.model import Decision, DecisionOutcome, DecisionReason, Request
 from multiarch.webhook.review import FailureReason
-
-
-@dataclass(frozen=True)
-class Described:
-    """A metric as its documentation lists it."""
-
-    name: str
-    kind: str
-    labels: tuple[str, ...]
-    text: str
-
-
-def list_metrics() -> Iterator[Described]:
-    """Yield the webhook's own metrics by name, without those of every Python process."""
-    for family in sorted(metric_families(), key=lambda family: family.name):
-        if family.name.startswith("multiarch_webhook"):
-            labels = {label: None for sample in family.samples for label in sample.labels if label != "le"}
-            name = f"{family.name}_total" if family.type == "counter" else family.name
-            yield Described(name, family.type, tuple(labels), family.documentation)
 
 
 def metric_families() -> Iterable[Metric]:

@@ -79,10 +79,7 @@ class SourceOptions:
 
         Raises MultiarchError for options that are mutually exclusive; with ``required``, also if none is given.
         """
-        if self.files and self.live:
-            raise MultiarchError("--manifests and --live are mutually exclusive.", hint=SOURCES)
-        if self.files and cluster.given:
-            raise MultiarchError(f"{cluster.given} can't be combined with --manifests.", hint=SOURCES)
+        self._reject_both(self.files, cluster)
         live = self.live or bool(cluster.given) or (is_plugin() and not self.files)
         if required and not self.files and not live:
             raise MultiarchError("No workloads are given.", hint=SOURCES)
@@ -94,8 +91,11 @@ class SourceOptions:
         ``more`` are files of :data:`ManifestsArgument`. Raises MultiarchError for options that are mutually exclusive.
         """
         files = (*self.files, *(more or ()))
+        self._reject_both(files, cluster)
+        return ObjectSource(files, cluster.access, tuple(cluster.namespace or ()), cluster.selector)
+
+    def _reject_both(self, files: Sequence[str], cluster: AccessOptions) -> None:
         if files and self.live:
             raise MultiarchError("--manifests and --live are mutually exclusive.", hint=SOURCES)
         if files and cluster.given:
             raise MultiarchError(f"{cluster.given} can't be combined with --manifests.", hint=SOURCES)
-        return ObjectSource(files, cluster.access, tuple(cluster.namespace or ()), cluster.selector)

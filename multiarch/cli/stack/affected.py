@@ -15,8 +15,8 @@ from multiarch.runs.stack_changes import find_affected_stacks
 HELP = """Show which stacks a change touches, for previews of only those.
 
 Compares the working tree with the commit that HEAD and REF last had in common. A stack is touched by the values of
-its own file, by the defaults of Pulumi.yaml that reach it, and by every file that the Pulumi program may read.
-Comments, documents and tests touch no stack. Stacks whose file was deleted are listed: their resources still exist.
+its own file and of Pulumi.yaml, and by every file that the Pulumi program may read. Comments, documents and tests
+touch no stack. Stacks whose file was deleted are listed: their resources still exist.
 
 \b
 Examples:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
@@ -15,8 +15,8 @@ from multiarch.cli.options import with_groups
 from multiarch.cli.options.cluster import AccessOptions
 from multiarch.cli.options.project import get_chosen_project
 from multiarch.cli.stack.new_cluster import NewClusterOptions
-from multiarch.cli.terminal import print_message, print_notes, show_problems
-from multiarch.errors import MultiarchError, Problem, StackError
+from multiarch.cli.terminal import print_message, print_notes
+from multiarch.errors import MultiarchError, StackError
 from multiarch.existing.proposal import plan_addition
 from multiarch.existing.stack_file import list_not_taken_over, write_stack_file
 from multiarch.facts.partitions import explain_unknown_region
@@ -54,19 +54,6 @@ Nothing is written if `multiarch stack check` would reject the file.
 Exit code: 0; 2 if the file exists, an option is invalid, or the cluster can't have a stack now; 3 if AWS can't be
 reached or denies access."""
 _WHOSE = "Who can reach the Kubernetes API is a setting of the cluster."
-_OPTIONS = {
-    "admissionWebhook": "--webhook",
-    "amiFamily": "--ami-family",
-    "apiEndpoint": "--public-cidr",
-    "autoscaling": "--autoscaler",
-    "aws:region": "--region",
-    "costCenter": "--cost-center",
-    "environment": "--env",
-    "owner": "--owner",
-    "tags": "--tag",
-    "team": "--team",
-}
-"""The option that a key of the new file is written from."""
 
 
 @with_groups
@@ -133,11 +120,9 @@ def new(
         proposal = plan_addition(read_cluster_nodes(from_cluster, region, access.access), get_today())
         text = write_stack_file(proposal, team, env, owner=owner, cost_center=cost_center)
         notes = list_not_taken_over(proposal)
-    of_network = "--network" if cluster.network else "--zones" if cluster.zones else ""
-    warnings = _checked(text, path, _OPTIONS | ({"network": of_network} if of_network else {}))
+    _check(text, path)
     write_atomically(path, text)
     typer.echo(format_path(path))
-    show_problems(warnings)
     print_notes(notes)
     print_message(
         f"Next: edit it, then run `multiarch stack check {team}-{env}` and `multiarch stack render {team}-{env}`."
@@ -164,20 +149,16 @@ def _text_fault(value: str) -> str | None:
     return None
 
 
-def _checked(text: str, path: Path, options: Mapping[str, str]) -> list[Problem]:
-    """Check what is to be written as `stack check` does, and return the warnings about options.
+def _check(text: str, path: Path) -> None:
+    """Check what is to be written as `stack check` does. Raises StackError with the errors.
 
-    Raises StackError with the problems; one of a value that an option gave names the option.
+    The file is not there yet: they name the key alone, or the place of a default in Pulumi.yaml.
     """
     try:
-        plan = make_plan(load_file(path, text=text), today=get_today())
+        make_plan(load_file(path, text=text), today=get_today())
     except StackError as error:
-        errors = [problem for problem in error.problems if problem.severity is Severity.ERROR]
-        raise StackError(list(_by_option(errors, options))) from error
-    return [problem for problem in _by_option(plan.warnings, options) if problem.file is None]
-
-
-def _by_option(problems: Iterable[Problem], options: Mapping[str, str]) -> Iterator[Problem]:
-    for problem in problems:
-        key = (problem.key or "").partition(".")[0].partition("[")[0]
-        yield replace(problem, file=None, line=None, key=options[key]) if key in options else problem
+        errors = [each for each in error.problems if each.severity is Severity.ERROR]
+        own = format_path(path)
+        raise StackError(
+            [replace(each, file=None, line=None) if each.file == own else each for each in errors]
+        ) from error

@@ -138,11 +138,11 @@ def knows_all_groups(change: StackChange) -> bool:
 
 
 def _planned(change: StackChange) -> Mapping[_Key, tuple[GroupState | None, GroupState | None]]:
-    """Return the groups of both plans; empty unless both are known."""
-    plans = change.plans
-    if plans is None:
+    """Return the groups of both plans, or those of a new stack; empty unless they are known."""
+    plans = [side.plan if side else None for side in (change.before, change.after)]
+    if plans[1] is None or (change.before and plans[0] is None):
         return {}
-    old, new = map(_of_plan, plans)
+    old, new = (_of_plan(plan) if plan else {} for plan in plans)
     return {key: (old.get(key), new.get(key)) for key in {*old, *new}}
 
 

@@ -61,10 +61,11 @@ def _goes_to_template(step: Step) -> bool:
     return before is not None and after is None
 
 
-def _changed(subject: str, old: str, new: str, step: Step) -> Finding:
+def _changed(subject: str, old: str, new: str, step: Step | None) -> Finding:
+    urns = (step.urn,) if step else ()
     if _older(new, old):
-        return Finding(OLD_IMAGE, subject, f"Its nodes get an older image: {old} → {new}.", (), (step.urn,))
-    return Finding(IMAGE, subject, f"Image release {old} → {new}.", (), (step.urn,))
+        return Finding(OLD_IMAGE, subject, f"Its nodes get an older image: {old} → {new}.", (), urns)
+    return Finding(IMAGE, subject, f"Image {old} → {new}.", (), urns)
 
 
 def _unpinned(subject: str, old: str, step: Step | None) -> Finding:
@@ -121,15 +122,13 @@ def _of_plans(old: NodeGroupPlan, new: NodeGroupPlan) -> Iterator[Finding]:
         yield _unpinned(subject, old.ami.id, None)
     elif new.ami.id and old.ami.id != new.ami.id:
         was, now = (each.ami.release or each.ami.id or "not pinned" for each in (old, new))
-        if old.ami.release and new.ami.release and _older(now, was):
-            yield Finding(OLD_IMAGE, subject, f"Its nodes get an older image: {was} → {now}.")
-        else:
-            unknown = "" if new.ami.release else "; of which day it is, is unknown: the stack names no release"
-            yield Finding(IMAGE, subject, f"Image {was} → {now}{unknown}.")
+        yield _changed(subject, was, now, None)
 
 
 def _older(new: str, old: str) -> bool:
     """Return whether a release is older than another one, by their numbers; False if they have not the same form."""
+    if "ami-" in (new + old):
+        return False
     one, other = _numbers(new), _numbers(old)
     return len(one) == len(other) and one < other
 

@@ -17,7 +17,6 @@ from multiarch.review.nodes.planned_rolls import ALL_AT_ONCE, explain_move, list
 from multiarch.review.nodes.renames import find_renames
 from multiarch.review.planned import CLUSTER, VPC, explain_fixed_value
 from multiarch.review.properties import list_resources
-from multiarch.stack.model import Plan
 
 
 class Outcome(StrEnum):
@@ -61,8 +60,7 @@ def list_node_outcomes(change: StackChange) -> Iterator[NodeOutcome]:
     """
     groups, plans = list_group_changes(change), change.plans
     if plans is None:
-        new = change.after.plan if change.after else None
-        yield from _list_new(new) if new else ()
+        yield from (_of(group, Outcome.NEW) for group in groups if group.after)
         return
     fixed = _list_replaced_bases(change) or [*filter(None, (explain_move(*plans),))]
     ends = {each.subject: each for each in list_planned_ends(*plans)}
@@ -93,13 +91,6 @@ def list_node_outcomes(change: StackChange) -> Iterator[NodeOutcome]:
 
 def _of(group: GroupChange, outcome: Outcome, pace: str = "", reasons: Sequence[str] = ()) -> NodeOutcome:
     return NodeOutcome(group.kind, group.name, outcome, pace, tuple(reasons))
-
-
-def _list_new(plan: Plan) -> Iterator[NodeOutcome]:
-    for group in plan.node_groups:
-        yield NodeOutcome(GroupKind[group.kind.name], group.name, Outcome.NEW)
-    for pool in plan.autoscaling.pools:
-        yield NodeOutcome(GroupKind.NODE_POOL, pool.name, Outcome.NEW)
 
 
 def _list_replaced_bases(change: StackChange) -> list[str]:

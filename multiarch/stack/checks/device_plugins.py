@@ -22,8 +22,7 @@ from multiarch.stack.checks.reach import can_pull, check_reachable
 class _Wanted:
     """A plugin, and what the file says of it. ``lacking`` are paths of nodes whose pods get no ``resource`` without.
 
-    ``usable``: some nodes may need it; ``idle`` says why none does. ``clash`` says why it must not run on some, empty
-    without a reason.
+    ``clash`` says why it must not run on some, empty without a reason.
     """
 
     plugin: AddOnDaemon
@@ -31,8 +30,6 @@ class _Wanted:
     resource: str
     whose: str
     lacking: Sequence[KeyPath]
-    usable: bool
-    idle: str
     clash: str = ""
 
 
@@ -46,20 +43,13 @@ def choose_device_plugins(
     twice = "nodes of Bottlerocket with GPUs have the plugin already, and would run it twice."
     interfaces = [(*each.path, "efa") for each in groups if each.efa and each.instance_types[0].efa_cards]
     clash = twice if len(lacking) < len(gpus) else ""
-    no_gpu = "no node has a GPU and an image without the plugin"
-    rows = [
-        _Wanted(DEVICE_PLUGIN, spec.gpu_device_plugin, "nvidia.com/gpu", "GPU", lacking, bool(lacking), no_gpu, clash)
-    ]
+    rows = [_Wanted(DEVICE_PLUGIN, spec.gpu_device_plugin, "nvidia.com/gpu", "GPU", lacking, clash)]
     if interfaces or spec.efa_device_plugin is not None:  # the plugin's list of instance types takes time
-        # Karpenter gives nodes EFA interfaces when a pod requests some; whether one will is not known here.
-        pools = any(each.efa_cards for pool in (karpenter.pools if karpenter else ()) for each in pool.instance_types)
-        usable = bool(interfaces) or pools
-        plugin = get_efa_plugin()
-        rows.append(_Wanted(plugin, spec.efa_device_plugin, EFA, "EFA", interfaces, usable, "no node has EFA"))
-    return tuple(each.plugin for each in rows if _check(each, spec, report, known=autoscaling is not None))
+        rows.append(_Wanted(get_efa_plugin(), spec.efa_device_plugin, EFA, "EFA", interfaces))
+    return tuple(each.plugin for each in rows if _check(each, spec, report))
 
 
-def _check(row: _Wanted, spec: StackSpec, report: ProblemReport, *, known: bool) -> bool:
+def _check(row: _Wanted, spec: StackSpec, report: ProblemReport) -> bool:
     """Report what is missing, or in the way; return whether the file wants the plugin."""
     key, fault, hint = row.plugin.key, "", f"Remove {row.plugin.key}."
     if not row.written:
@@ -69,9 +59,7 @@ def _check(row: _Wanted, spec: StackSpec, report: ProblemReport, *, known: bool)
             hint = "once the cluster has it" if spec.cluster else f"if you install it yourself, or {key}: true"
             report("no-device-plugin", row.lacking[0], message, hint=f"Set {key}: false {hint}.")
         return False
-    if known and not row.usable:
-        fault = f"no node needs it: {row.idle}."
-    elif spec.cluster is not None:
+    if spec.cluster is not None:
         fault = f"it would also run on the {row.whose} nodes of others in {spec.cluster.existing}, which may have it."
         hint = f"Set {key}: false; the cluster's owner can install it for all of them."
     elif row.clash:

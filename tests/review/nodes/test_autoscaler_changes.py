@@ -66,7 +66,8 @@ def test_pools_for_special_pods_do_not_count() -> None:
     assert not by_rule(find(step, plans=(old, new))).get("change-preference")
 
 
-def test_a_new_group_in_between_is_no_other_preference() -> None:
+def test_an_unchanged_stack_and_a_new_group_in_between_are_no_other_preference() -> None:
+    assert find(*GROUP_STEPS, release(ARM, ARM), plans=(ARM, ARM)) == []
     old, new = plan(grown(GROUPS)), plan(grown({**GROUPS, "more": {"instanceTypes": ["c7g.large"]}}))
     assert not by_rule(find(*GROUP_STEPS, release(old, new), plans=(old, new))).get("change-preference")
 
@@ -117,8 +118,3 @@ def test_autoscalers_that_come_and_go(old: set[str], new: set[str], text: str, r
     assert text in found.text
     assert found.level is risk
     assert " ".join(found.details).startswith(left)
-
-
-def test_an_unchanged_stack_has_no_finding() -> None:
-    assert find(*GROUP_STEPS, release(ARM, ARM), plans=(ARM, ARM)) == []
-    assert find(*GROUP_STEPS, release(ARM, ARM)) == []

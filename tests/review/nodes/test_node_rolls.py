@@ -30,7 +30,7 @@ from tests.review.by_hand import (
     said,
 )
 from tests.simulate.simulated import pooled
-from tests.stack.words import plan
+from tests.stack.words import merged, plan
 
 HOOK = "aws:autoscaling/lifecycleHook:LifecycleHook"
 
@@ -54,26 +54,20 @@ def only(*steps: Step, **more: Any) -> Finding:
     [
         (1, {"maxUnavailable": 1}, "1 node is replaced, 1 at a time; evictions take 15 minutes at most."),
         (5, {"maxUnavailable": 2}, "5 nodes are replaced, 2 at a time; evictions take 45 minutes at most."),
+        (None, {"maxUnavailable": 2}, "All nodes are replaced, 2 at a time; how many is unknown"),
         (20, {"maxUnavailablePercentage": 33}, "6 at a time (33 %); evictions take 60 minutes at most."),
-        (2, {"maxUnavailablePercentage": 10}, "1 at a time (10 %); evictions take 30 minutes at most."),
         (400, {"maxUnavailablePercentage": 100}, "100 at a time (100 %); evictions take 60 minutes at most."),
         (6, {}, "1 at a time; evictions take 90 minutes at most."),
     ],
 )
 def test_a_managed_group_rolls_at_the_pace_of_its_update_config(
-    nodes: int, config: dict[str, int], expected: str
+    nodes: int | None, config: dict[str, int], expected: str
 ) -> None:
     found = only(group({"version": "1.36"}, nodes, **config))
     assert found.rule.name == "roll-nodes"
     assert expected in found.text
     assert "Reason: Kubernetes version 1.35 → 1.36." in found.details
     assert found.level is Risk.MEDIUM
-
-
-def test_an_unknown_number_of_nodes_is_said_to_be_unknown() -> None:
-    found = only(group({"version": "1.36"}, None))
-    assert "how many is unknown" in found.text
-    assert "minutes" not in found.text
 
 
 def test_a_group_without_nodes_rolls_none() -> None:
@@ -101,10 +95,12 @@ def test_a_new_launch_template_version_names_what_changes_in_it() -> None:
     assert "newest AMI release" not in said([found])
 
 
-def test_a_template_that_names_no_image_brings_the_newest_release_with_it() -> None:
-    template = changed(TEMPLATE, "graviton", {"userData": "YQ=="}, {"userData": "Yg=="}, id_="lt-e0536f16c8d436d18")
+def test_a_template_that_names_no_image_brings_the_newest_release_and_a_late_value_may_turn_out_the_same() -> None:
+    template = changed(TEMPLATE, "graviton", {"userData": "YQ=="}, {"userData": UNKNOWN}, id_="lt-e0536f16c8d436d18")
     newest = "EKS takes the newest AMI release too, whichever is pinned"
-    assert newest in said([only(template, group({"launchTemplate": {"version": UNKNOWN}}))])
+    found = only(template, group({"launchTemplate": {"version": UNKNOWN}}))
+    assert newest in said([found])
+    assert "Reason: launch template (user data, known only during the update)." in found.details
     sent = {"launchTemplate": {"version": UNKNOWN}, "releaseVersion": "1.35.4-20261106"}
     assert newest not in said([only(template, group(sent))])
 
@@ -123,7 +119,15 @@ def test_what_eks_changes_in_place_rolls_nothing(words: dict[str, Any]) -> None:
     assert list(node_rolls.find_node_rolls(change(group(words)))) == []
 
 
-def test_a_replaced_group_names_new_and_old_nodes_and_the_reason() -> None:
+@pytest.mark.parametrize(
+    ("first", "text"),
+    [
+        (False, "2 new nodes start, then all 5 old nodes end at the same time."),
+        (True, "all 5 old nodes end at the same time, then 2 new nodes start."),
+        (None, "2 new nodes start, and all 5 old nodes end at the same time."),
+    ],
+)
+def test_a_replaced_group_names_new_and_old_nodes_their_order_and_the_reason(first: bool | None, text: str) -> None:  # noqa: FBT001
     step = changed(
         GROUP,
         "graviton",
@@ -132,34 +136,14 @@ def test_a_replaced_group_names_new_and_old_nodes_and_the_reason() -> None:
         operation=Operation.REPLACE,
         causes=["instanceTypes[0]"],
         outputs={"scalingConfig": {"desiredSize": 5}},
-        deletes_first=False,
+        deletes_first=first,
     )
     found = only(step)
-    assert found.text == "The group is replaced: 2 new nodes start, then all 5 old nodes end at the same time."
+    assert found.text == f"The group is replaced: {text}"
+    assert (found.level is Risk.HIGH, "this preview does not say" in said([found])) == (bool(first), first is None)
     assert "Reason: instanceTypes m7g.large → m7g.xlarge." in found.details
     assert "starts with 2 of 5 nodes" in said([found])
     assert "5 minutes" in said([found])
-
-
-def test_a_group_that_is_deleted_before_its_successor_exists_says_so() -> None:
-    step = changed(
-        GROUP,
-        "graviton",
-        MANAGED,
-        {"instanceTypes": ["m7g.xlarge"]},
-        operation=Operation.REPLACE,
-        deletes_first=True,
-    )
-    found = only(step)
-    assert found.text == "The group is replaced: all 2 old nodes end at the same time, then 2 new nodes start."
-    assert found.level is Risk.HIGH
-
-
-def test_an_order_that_the_preview_does_not_say_is_unknown() -> None:
-    step = changed(GROUP, "graviton", MANAGED, {"instanceTypes": ["m7g.xlarge"]}, operation=Operation.REPLACE)
-    found = only(step)
-    assert found.text == "The group is replaced: 2 new nodes start, and all 2 old nodes end at the same time."
-    assert "this preview does not say" in said([found])
 
 
 def test_a_deleted_group_with_a_successor_is_of_less_risk() -> None:
@@ -168,12 +152,6 @@ def test_a_deleted_group_with_a_successor_is_of_less_risk() -> None:
     )
     assert "It has a successor: graviton is renamed to arm." in found["roll-nodes"][0].details
     assert "remove-nodes" not in found
-
-
-def test_protection_of_a_group_is_named() -> None:
-    step = made(GROUP, "graviton", MANAGED, None)
-    assert step.old is not None
-    assert "It is protected" in said([only(replace(step, old=replace(step.old, protect=True)))])
 
 
 def test_node_pools_that_drift_for_the_same_reason_are_one_finding() -> None:
@@ -187,6 +165,9 @@ def test_a_deleted_group_names_its_nodes() -> None:
     found = only(made(GROUP, "graviton", MANAGED, None))
     assert (found.rule.name, found.level) == ("remove-nodes", Risk.HIGH)
     assert found.text == "The group is deleted: EKS drains all 2 nodes at the same time."
+    step = made(GROUP, "graviton", MANAGED, None)
+    assert step.old is not None
+    assert "It is protected" in said([only(replace(step, old=replace(step.old, protect=True)))])
     empty = made(GROUP, "graviton", MANAGED, None, outputs={"scalingConfig": {"desiredSize": 0}})
     assert only(empty).level is Risk.LOW
 
@@ -205,13 +186,10 @@ def _refreshed(**more: Any) -> Step:
     return changed(SCALING_GROUP, "batch", {**SELF_MANAGED, **more}, {"mixedInstancesPolicy": policy})
 
 
-def test_a_lifecycle_hook_limits_how_long_a_node_is_drained() -> None:
+def test_a_lifecycle_hook_limits_a_drain_and_without_an_instance_refresh_old_nodes_stay() -> None:
     hook = {"autoscalingGroupName": SELF_MANAGED["name"], "heartbeatTimeout": 180}
     found = only(_refreshed(), made(HOOK, "batch", hook, hook))
     assert "drained for 3 minutes at most" in said([found])
-
-
-def test_without_an_instance_refresh_old_nodes_stay() -> None:
     found = only(_refreshed(instanceRefresh=None))
     assert (found.rule.name, found.level) == ("keep-old-nodes", Risk.LOW)
 
@@ -219,6 +197,9 @@ def test_without_an_instance_refresh_old_nodes_stay() -> None:
 def test_a_changed_taint_makes_all_nodes_of_a_pool_drift_at_its_budgets_pace() -> None:
     quiet = [{"nodes": "10%"}, {"nodes": "0", "schedule": "0 8 * * mon-fri", "duration": "10h"}]
     base = _pool(disruption={"budgets": quiet})
+    graceful = merged(base, {"spec": {"template": {"spec": {"terminationGracePeriod": "48h"}}}})
+    drained = only(changed(POOL, "p", graceful, {"spec": {"template": {"spec": {"expireAfter": "24h"}}}}))
+    assert "drained for 48h at most" in said([drained])
     found = only(changed(POOL, "general-arm64-spot", base, {"spec": {"template": {"spec": {"taints": []}}}}))
     assert found.text == (
         "Karpenter replaces all nodes, at most 10% of them at a time (rounded up); none for 10h from 0 8 * * mon-fri "
@@ -257,12 +238,6 @@ def test_narrower_requirements_replace_the_nodes_that_no_longer_fit() -> None:
     requirements[2] = {**requirements[2], "values": ["4"]}
     wider = changed(POOL, "p", NODE_POOL, {"spec": {"template": {"spec": {"requirements": requirements}}}})
     assert list(node_rolls.find_node_rolls(change(wider))) == []
-
-
-def test_a_termination_grace_period_is_the_limit_of_a_drain() -> None:
-    base = {**NODE_POOL, "spec": {**NODE_POOL["spec"], "template": {"spec": {"terminationGracePeriod": "48h"}}}}
-    found = only(changed(POOL, "p", base, {"spec": {"template": {"spec": {"expireAfter": "24h"}}}}))
-    assert "drained for 48h at most" in said([found])
 
 
 def test_a_changed_node_class_rolls_the_nodes_of_its_pools() -> None:
@@ -366,12 +341,6 @@ def test_a_preview_that_failed_before_a_group_leaves_it_to_the_plans() -> None:
     found = {each.subject: each for each in node_rolls.find_node_rolls(change(seen, plans=plans, succeeded=False))}
     assert "evictions take" in found["node group web"].text
     assert "a preview says" in said([found["node group web-arm"]])
-
-
-def test_a_value_that_is_not_known_yet_may_turn_out_the_same() -> None:
-    template = changed(TEMPLATE, "graviton", {"userData": "YQ=="}, {"userData": UNKNOWN}, id_="lt-e0536f16c8d436d18")
-    found = only(template, group({"launchTemplate": {"version": UNKNOWN}}))
-    assert "Reason: launch template (user data, known only during the update)." in found.details
 
 
 def test_a_new_group_rolls_nothing() -> None:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import fields
-from functools import cache
 from typing import Any, cast
 
 import pytest
@@ -28,16 +27,14 @@ STAYS, ROLLS, REPLACED, DELETED, NEW = (
 )
 IMAGE, OTHER_IMAGE = {"id": "ami-0123456789abcdef0"}, {"id": "ami-0fedcba9876543210"}
 ROLES = {f"{kind}-nodes": f"arn:aws:iam::111122223333:role/{kind}" for kind in ("managed", "self-managed")}
+LARGE = {"instanceTypes": ["m7g.16xlarge"]}
 ZONES = {"network": {"zones": ["eu-west-1a", "eu-west-1b"]}}
-BASE: Mapping[str, Any] = {
-    **ZONES,
-    "nodeGroups": {
-        "web-arm": None,
-        "managed": {"instanceTypes": ["m7g.large"]},
-        "image": {"instanceTypes": ["m7g.large"], "ami": IMAGE},
-        "own": {"instanceTypes": ["m7g.large"], "kind": "self-managed", "ami": IMAGE},
-    },
+KINDS: Mapping[str, Mapping[str, Any]] = {
+    "managed": {"instanceTypes": ["m7g.large"]},
+    "image": {"instanceTypes": ["m7g.large"], "ami": IMAGE},
+    "own": {"instanceTypes": ["m7g.large"], "kind": "self-managed", "ami": IMAGE},
 }
+BASE: Mapping[str, Any] = {**ZONES, "nodeGroups": {"web-arm": None, **KINDS}}
 _ROLLING = {
     "userData",
     "imageId",
@@ -64,17 +61,12 @@ _FORCED = {
 
 def each(**settings: Any) -> dict[str, Any]:
     """The same settings for every group."""
-    return {"nodeGroups": dict.fromkeys(("managed", "image", "own"), settings)}
+    return {"nodeGroups": dict.fromkeys(KINDS, settings)}
 
 
 def outcomes(old: Mapping[str, Any], new: Mapping[str, Any]) -> dict[str, NodeOutcome]:
     made = change(plans=(plan(old), plan(new)), succeeded=False)
     return {found.name: found for found in list_node_outcomes(with_planned_steps(made))}
-
-
-@cache
-def before() -> World:
-    return world(BASE)
 
 
 def declared(old: World, new: World, name: str) -> Outcome:
@@ -93,55 +85,60 @@ def declared(old: World, new: World, name: str) -> Outcome:
     return ROLLS if rolls or differ & {"mixedInstancesPolicy", "releaseVersion", "version"} else STAYS
 
 
-@pytest.mark.parametrize(
-    ("words", "managed", "image", "own"),
-    [
-        (each(minSize=2, maxSize=9, updateStrategy={"maxUnavailable": 2}), STAYS, STAYS, STAYS),
-        (each(labels={"tier": "web"}), STAYS, ROLLS, ROLLS),
-        (each(taints=["a=b:NoSchedule"]), STAYS, ROLLS, ROLLS),
-        ({"arm64Taint": "arm=yes:NoSchedule"}, STAYS, ROLLS, ROLLS),
-        ({"arm64Taint": "none"}, ROLLS, ROLLS, ROLLS),
-        (each(ami=OTHER_IMAGE), REPLACED, ROLLS, ROLLS),
-        ({"nodeGroups": {"managed": {"ami": {"release": "1.35.2-20260901"}}}}, ROLLS, STAYS, STAYS),
-        (each(diskSize=80), ROLLS, ROLLS, ROLLS),
-        (each(imdsHopLimit=2), ROLLS, ROLLS, ROLLS),
-        (each(maxPods=20), ROLLS, ROLLS, ROLLS),
-        (each(capacityReservation="capacity-reservations-only"), ROLLS, ROLLS, ROLLS),
-        (each(placementGroup="fast"), ROLLS, ROLLS, ROLLS),
-        (each(bootstrap={"preBootstrap": "echo"}), ROLLS, ROLLS, ROLLS),
-        (each(kubelet={"evictionHard": {"memory.available": "300Mi"}}), ROLLS, ROLLS, ROLLS),
-        ({"registryMirrors": {"docker.io": ["https://mirror.example.com"]}}, ROLLS, ROLLS, ROLLS),
-        ({"addons": {"vpcCni": {"prefixDelegation": True}}}, ROLLS, ROLLS, ROLLS),
-        ({"network": {"podCidr": "100.64.0.0/16"}}, ROLLS, ROLLS, ROLLS),
-        ({"owner": "other@example.com"}, ROLLS, ROLLS, ROLLS),
-        ({"kubernetesVersion": "1.34"}, ROLLS, STAYS, STAYS),
-        (each(instanceTypes=["c7g.large"]), REPLACED, REPLACED, ROLLS),
-        (each(capacityType="spot"), REPLACED, REPLACED, ROLLS),
-        (each(amiFamily="Bottlerocket"), REPLACED, ROLLS, ROLLS),
-        ({"iam": {"roles": ROLES}}, REPLACED, REPLACED, STAYS),
-        (each(zones=["eu-west-1a"]), REPLACED, REPLACED, STAYS),
-        ({"network": {"zones": ["eu-west-1a", "eu-west-1b", "eu-west-1c"]}}, REPLACED, REPLACED, STAYS),
-        (each(kind="self-managed"), REPLACED, REPLACED, STAYS),
-        ({"clusterName": "other"}, REPLACED, REPLACED, REPLACED),
-        ({"logging": {"types": []}, "deletionProtection": False}, STAYS, STAYS, STAYS),
-    ],
+OF_GROUPS: Sequence[tuple[dict[str, Any], Outcome, Outcome, Outcome]] = (
+    ({"minSize": 2, "maxSize": 9, "updateStrategy": {"maxUnavailable": 2}}, STAYS, STAYS, STAYS),
+    ({"labels": {"tier": "web"}}, STAYS, ROLLS, ROLLS),
+    ({"taints": ["a=b:NoSchedule"]}, STAYS, ROLLS, ROLLS),
+    ({"ami": OTHER_IMAGE}, REPLACED, ROLLS, ROLLS),
+    ({"diskSize": 80}, ROLLS, ROLLS, ROLLS),
+    ({"imdsHopLimit": 2}, ROLLS, ROLLS, ROLLS),
+    ({"maxPods": 20}, ROLLS, ROLLS, ROLLS),
+    ({"capacityReservation": "capacity-reservations-only"}, ROLLS, ROLLS, ROLLS),
+    ({"placementGroup": "fast"}, ROLLS, ROLLS, ROLLS),
+    ({"bootstrap": {"preBootstrap": "echo"}}, ROLLS, ROLLS, ROLLS),
+    ({"kubelet": {"evictionHard": {"memory.available": "300Mi"}}}, ROLLS, ROLLS, ROLLS),
+    ({"instanceTypes": ["c7g.large"]}, REPLACED, REPLACED, ROLLS),
+    ({"capacityType": "spot"}, REPLACED, REPLACED, ROLLS),
+    ({"amiFamily": "Bottlerocket"}, REPLACED, ROLLS, ROLLS),
+    ({"zones": ["eu-west-1a"]}, REPLACED, REPLACED, STAYS),
+    ({"kind": "self-managed"}, REPLACED, REPLACED, STAYS),
+    ({"efa": True}, ROLLS, ROLLS, ROLLS),
 )
-def test_the_plans_say_what_the_components_declare(
-    words: dict[str, Any], managed: Outcome, image: Outcome, own: Outcome
-) -> None:
-    expected = {"managed": managed, "image": image, "own": own}
-    found = outcomes(BASE, merged(BASE, words))
+OF_STACKS: Sequence[tuple[dict[str, Any], Outcome, Outcome, Outcome]] = (
+    ({"arm64Taint": "arm=yes:NoSchedule"}, STAYS, ROLLS, ROLLS),
+    ({"arm64Taint": "none"}, ROLLS, ROLLS, ROLLS),
+    ({"nodeGroups": {"managed": {"ami": {"release": "1.35.2-20260901"}}}}, ROLLS, STAYS, STAYS),
+    ({"registryMirrors": {"docker.io": ["https://mirror.example.com"]}}, ROLLS, ROLLS, ROLLS),
+    ({"addons": {"vpcCni": {"prefixDelegation": True}}}, ROLLS, ROLLS, ROLLS),
+    ({"network": {"podCidr": "100.64.0.0/16"}}, ROLLS, ROLLS, ROLLS),
+    ({"owner": "other@example.com"}, ROLLS, ROLLS, ROLLS),
+    ({"kubernetesVersion": "1.34"}, ROLLS, STAYS, STAYS),
+    ({"iam": {"roles": ROLES}}, REPLACED, REPLACED, STAYS),
+    ({"network": {"zones": ["eu-west-1a", "eu-west-1b", "eu-west-1c"]}}, REPLACED, REPLACED, STAYS),
+    ({"clusterName": "other"}, REPLACED, REPLACED, REPLACED),
+    ({"logging": {"types": []}, "deletionProtection": False}, STAYS, STAYS, STAYS),
+)
+
+
+def test_the_plans_say_what_the_components_declare_for_a_group() -> None:
+    """One stack has three groups for each edit."""
+    rows = [(f"{kind}-{at}", kind, row) for at, row in enumerate(OF_GROUPS) for kind in KINDS]
+    groups = {name: {**KINDS[kind], **LARGE} if "efa" in row[0] else KINDS[kind] for name, kind, row in rows}
+    old = {**ZONES, "nodeGroups": {"web-arm": None, **groups}}
+    new = merged(old, {"nodeGroups": {name: row[0] for name, _, row in rows}})
+    expected = {name: row[1 + [*KINDS].index(kind)] for name, kind, row in rows}
+    found, worlds = outcomes(old, new), (world(old), world(new))
     assert {name: found[name].outcome for name in expected} == expected
-    after = world(merged(BASE, words))
-    assert {name: declared(before(), after, name) for name in expected} == expected
+    assert {name: declared(*worlds, name) for name in expected} == expected
 
 
-def test_interfaces_for_efa_roll_nodes() -> None:
-    was = merged(BASE, each(instanceTypes=["m7g.16xlarge"]))
-    now = merged(was, each(efa=True))
-    found, made = outcomes(was, now), (world(was), world(now))
-    for name in ("managed", "image", "own"):
-        assert found[name].outcome is declared(*made, name) is ROLLS
+def test_the_plans_say_what_the_components_declare_for_a_stack() -> None:
+    before = world(BASE)
+    for words, *outcome in OF_STACKS:
+        expected = dict(zip(KINDS, outcome, strict=True))
+        found, after = outcomes(BASE, merged(BASE, words)), world(merged(BASE, words))
+        assert {name: found[name].outcome for name in expected} == expected, words
+        assert {name: declared(before, after, name) for name in expected} == expected, words
 
 
 def test_every_field_of_a_plan_is_judged_or_changes_no_node() -> None:

@@ -130,6 +130,9 @@ def test_spot_instead_of_on_demand_is_said() -> None:
     assert "two minutes' notice" in texts(step, rule="change-capacity-type")[0]
     back = changed(GROUP, "graviton", {**MANAGED, "capacityType": "SPOT"}, {"capacityType": "ON_DEMAND"})
     assert by_rule(find(back))["change-capacity-type"][0].level is Risk.LOW
+    shared = {"onDemandPercentageAboveBaseCapacity": 0, "onDemandBaseCapacity": 1}
+    both = changed(SCALING_GROUP, "b", SELF_MANAGED, {"mixedInstancesPolicy": {"instancesDistribution": shared}})
+    assert "as on-demand or spot instead of spot" in texts(both, rule="change-capacity-type")[0]
 
 
 def test_new_limits_leave_the_number_of_nodes_alone() -> None:

@@ -23,7 +23,7 @@ def find(*steps: Step, **more: Any) -> list[Finding]:
     return list(workloads.find_affected_workloads(change(*steps, **more)))
 
 
-def test_a_workload_whose_nodes_are_removed_is_named_with_the_reason() -> None:
+def test_workloads_that_lose_their_nodes_or_move_are_named_with_the_reason() -> None:
     plans = (plan(grown(BOTH)), plan(grown(AMD64_ONLY)))
     found = find(plans=plans, manifests=[ARM64, ANY, PLAIN])
     (stranded,) = by_rule(found)["strand-workloads"]
@@ -32,6 +32,9 @@ def test_a_workload_whose_nodes_are_removed_is_named_with_the_reason() -> None:
     assert any(detail.startswith("web: ") and "kubernetes.io/arch" in detail for detail in stranded.details)
     assert "web-arm: removed." in stranded.details
     assert stranded.level is Risk.HIGH
+    (moved,) = by_rule(found)["move-workloads"]
+    assert (moved.subject, moved.text) == ("shop Deployment/any", "New pods get amd64 nodes (before: arm64).")
+    assert "1 on web" in said([moved])
 
 
 def test_pods_that_had_no_node_before_are_told_apart() -> None:
@@ -39,14 +42,6 @@ def test_pods_that_had_no_node_before_are_told_apart() -> None:
     (stranded,) = find(plans=(plan(narrow), plan(narrower)), manifests=[pods("big", 3)])
     assert stranded.text == "1 of 3 pods gets no node any more (before: 2 on web; 1 had none before)."
     assert "web: at its maxSize 1." in stranded.details
-
-
-def test_a_workload_that_moves_to_another_architecture_is_named() -> None:
-    plans = (plan(grown(BOTH)), plan(grown(AMD64_ONLY)))
-    (moved,) = by_rule(find(plans=plans, manifests=[ARM64, ANY, PLAIN]))["move-workloads"]
-    assert moved.subject == "shop Deployment/any"
-    assert moved.text == "New pods get amd64 nodes (before: arm64)."
-    assert "1 on web" in said([moved])
 
 
 def test_a_taint_that_a_workload_does_not_tolerate_strands_it() -> None:

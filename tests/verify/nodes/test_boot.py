@@ -10,7 +10,6 @@ NOISE = "[    0.000000] Linux version 6.12.40\ncloud-init[1712]: Cloud-init v. 2
 
 CASES = [
     ("/bin/bash: /usr/bin/kubelet: cannot execute binary file: Exec format error", "another architecture"),
-    ("kubelet.service: Failed at step EXEC spawning /usr/bin/kubelet: Exec format error", "another architecture"),
     ("[ 2.1] Kernel panic - not syncing: No working init found.", "the kernel stopped"),
     (
         'kubelet[3]: E1121 reflector.go:205] "Failed to watch" err="Unauthorized" reflector="k8s.io/client-go"',
@@ -40,7 +39,6 @@ CASES = [
     ),
     ("Exited with error on line 512", "its bootstrap failed"),
     ('nodeadm[1801]: {"level":"fatal","caller":"nodeadm/main.go:36","msg":"Command failed"}', "its bootstrap failed"),
-    ("cloud-init: cc_scripts_user.py[WARNING]: Failed to run module scripts-user", "its bootstrap failed"),
 ]
 
 
@@ -65,11 +63,6 @@ def test_otherwise_the_last_lines_are_shown_without_colours() -> None:
     )
     assert fault.cause == "its console output names no known cause; its last lines are below"
     assert fault.lines == tuple(f"line {number}" for number in range(12, 20))
-
-
-def test_long_lines_are_cut() -> None:
-    fault = find_boot_fault(f"Exec format error {'x' * 5000}", source="its boot log")
-    assert max(map(len, fault.lines)) <= 200
 
 
 @pytest.mark.parametrize("text", ["", "\n \n"])

@@ -64,10 +64,6 @@ def test_windows_instances_are_omitted_like_their_nodes(ec2: tuple[Any, Stubber]
     assert [each.id for each in reading.find_instances(client, "shop")] == ["i-2"]
 
 
-def test_a_type_that_the_table_does_not_have_has_the_architecture_of_its_image(ec2: tuple[Any, Stubber]) -> None:
-    assert one(ec2, InstanceType="m99g.large").architecture is Architecture.ARM64
-
-
 def one(ec2: tuple[Any, Stubber], **more: Any) -> Any:  # noqa: ANN401
     client, stub = ec2
     stub.add_response("describe_instances", described("i-1", **more), {"Filters": ANY})

@@ -102,14 +102,3 @@ def test_only_nodes_with_running_containers_are_asked() -> None:
         pod(status("app", IMAGE, images.image_id, 3), name="c", node="far"),
     )
     assert list_instances(pods) == ("i-0a",)
-
-
-def test_many_silent_nodes_are_one_note() -> None:
-    images = Images()
-    nodes = [node(f"n{at}", provider=f"aws:///eu-west-1a/i-{at:02x}") for at in range(5)]
-    pods = [pod(status("app", IMAGE, images.image_id, at), name=f"p{at}", node=f"n{at}") for at in range(5)]
-    silent = {
-        f"i-{at:02x}": InstanceAnswer(f"i-{at:02x}", AnswerStatus.NOT_REGISTERED, reason="unknown") for at in range(5)
-    }
-    found = verified(images, *nodes, *pods, reports=silent)
-    assert found.notes == ("Not queried through SSM: n0, n1, n2 and 2 more (not registered: unknown).",)
