@@ -79,7 +79,7 @@ class Place:
             return 200, {"kind": "List", "metadata": {}, "items": objects.get(name, [])}, {}
 
         with serving(answer) as server:
-            proxy = {"proxy-url": server.url}
+            proxy: dict[str, Any] = {"proxy-url": server.url}
             kubeconfigs.write(self.clone / "kubeconfig", endpoint.replace("https:", "http:"), **proxy)
             yield
 
