@@ -6,8 +6,7 @@ Of nodes only those labels are kept that a DaemonSet requests, so that a thousan
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from multiarch.audit.daemonset_model import NODE_NAME, NodeSet, Profile
@@ -53,58 +52,43 @@ def list_planned_groups(plan: Plan, keys: Collection[str]) -> Groups:
     A pool of both architectures is two groups. A label that the kubelet, AWS, Karpenter or an agent on the node sets,
     and that the plan does not hold, is unknown; any other that it does not hold the nodes do not have.
     """
-    zones = plan.network.zones
-    shared = _Plan(keys, zones, plan.region)
-    found = [shared.group(group, group.name, "node group", group.instance_types) for group in plan.node_groups]
+    found = [_group(plan, keys, group, group.name, group.instance_types) for group in plan.node_groups]
     notes = []
     for pool in plan.autoscaling.pools:
-        made = list(shared.of_pool(pool))
-        found += made
-        if not made:
-            notes.append(f"NodePool {pool.name} is omitted: it matches no instance type.")
-    return Groups(tuple(found), tuple(notes))
-
-
-@dataclass(frozen=True, slots=True)
-class _Plan:
-    """What is the same for all groups of a plan."""
-
-    keys: Collection[str]
-    zones: tuple[str, ...]
-    region: str | None
-
-    def group(
-        self, owner: NodeGroupPlan | NodePoolPlan, name: str, kind: str, types: Sequence[InstanceType]
-    ) -> NodeSet:
-        """Return a group of nodes: one profile for all nodes with the same labels, in every zone where zones matter."""
-        zones: tuple[str | None, ...] = (None,)
-        own = owner.zones if isinstance(owner, NodeGroupPlan) else ()
-        if {ZONE, *(old for old, new in REPLACED_BY.items() if new == ZONE)} & set(self.keys):
-            zones = own or self.zones or (None,)
-        counted: Counter[tuple[Labels, frozenset[str]]] = Counter()
-        for instance in types:
-            for zone in zones:
-                labels = build_node_labels(owner, instance, zone=zone, region=self.region)
-                kept = {key: labels.known[key] for key in self.keys if key in labels.known}
-                unknown = frozenset(key for key in self.keys if labels.is_unknown(key) or key == NODE_NAME)
-                counted[_kept(kept), unknown] += 1
-        taints = _lasting(owner.taints)
-        profiles = tuple(
-            Profile(pairs, taints, unknown, count) for (pairs, unknown), count in sorted(counted.items(), key=str)
-        )
-        return NodeSet(name, kind, types[0].architecture, profiles, unit="instance types", planned=True)
-
-    def of_pool(self, pool: NodePoolPlan) -> Iterator[NodeSet]:
-        """Yield one group for each architecture that a pool has instance types of."""
         # All capacities of a pool are bought alike, and its types are sold so.
         bought = {kind.architecture for kind in pool.capacities}
         types: dict[Architecture, list[InstanceType]] = {}
         for each in pool.instance_types:
             if each.architecture in bought:
                 types.setdefault(each.architecture, []).append(each)
-        for architecture, found in sorted(types.items()):
+        for architecture, own in sorted(types.items()):
             name = pool.name if len(types) == 1 else f"{pool.name} ({architecture})"
-            yield self.group(pool, name, "NodePool", found)
+            found.append(_group(plan, keys, pool, name, own))
+        if not types:
+            notes.append(f"NodePool {pool.name} is omitted: it matches no instance type.")
+    return Groups(tuple(found), tuple(notes))
+
+
+def _group(
+    plan: Plan, keys: Collection[str], owner: NodeGroupPlan | NodePoolPlan, name: str, types: Sequence[InstanceType]
+) -> NodeSet:
+    """Return a group of nodes: one profile for all nodes with the same labels, in every zone where zones matter."""
+    zones: tuple[str | None, ...] = (None,)
+    if {ZONE, *(old for old, new in REPLACED_BY.items() if new == ZONE)} & set(keys):
+        zones = (owner.zones if isinstance(owner, NodeGroupPlan) else ()) or plan.network.zones or (None,)
+    counted: Counter[tuple[Labels, frozenset[str]]] = Counter()
+    for instance in types:
+        for zone in zones:
+            labels = build_node_labels(owner, instance, zone=zone, region=plan.region)
+            kept = {key: labels.known[key] for key in keys if key in labels.known}
+            unknown = frozenset(key for key in keys if labels.is_unknown(key) or key == NODE_NAME)
+            counted[_kept(kept), unknown] += 1
+    taints = _lasting(owner.taints)
+    profiles = tuple(
+        Profile(pairs, taints, unknown, count) for (pairs, unknown), count in sorted(counted.items(), key=str)
+    )
+    kind = "node group" if isinstance(owner, NodeGroupPlan) else "NodePool"
+    return NodeSet(name, kind, types[0].architecture, profiles, unit="instance types", planned=True)
 
 
 def _kept(labels: Mapping[str, str]) -> Labels:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import replace
 
 from multiarch.audit.daemonset_model import Container, DaemonSet
@@ -119,9 +119,3 @@ def _doubt(add_on: AddonPlan, daemon: AddOnDaemon) -> str:
     configured = json.loads(add_on.configuration) if add_on.configuration else {}
     other = sorted(set(configured) - daemon.harmless)
     return f"its configuration sets {', '.join(other)}, which may change where it runs" if other else ""
-
-
-def remove_daemon_sets(daemon_sets: Sequence[DaemonSet], others: Iterable[DaemonSet]) -> tuple[DaemonSet, ...]:
-    """Return those of ``daemon_sets`` that are not among ``others`` by namespace and name."""
-    there = {(each.namespace, each.name) for each in others}
-    return tuple(each for each in daemon_sets if (each.namespace, each.name) not in there)

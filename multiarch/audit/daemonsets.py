@@ -19,7 +19,7 @@ from multiarch.audit.daemonset_model import (
     NodeSet,
 )
 from multiarch.audit.daemonset_rules import judge_daemon_set, list_required_labels
-from multiarch.audit.daemonset_sources import list_planned_daemon_sets, read_daemon_sets, remove_daemon_sets
+from multiarch.audit.daemonset_sources import list_planned_daemon_sets, read_daemon_sets
 from multiarch.errors import MultiarchError
 from multiarch.facts.architectures import Architecture, names_architecture
 from multiarch.facts.taints import Taint
@@ -49,7 +49,8 @@ def audit_objects(
     if plan is None:
         notes.append("Node groups without nodes at present are not listed.")
     else:
-        daemon_sets += remove_daemon_sets(list_planned_daemon_sets(plan), daemon_sets)
+        there = {str(each) for each in daemon_sets}
+        daemon_sets += tuple(each for each in list_planned_daemon_sets(plan) if str(each) not in there)
         architecture_taints += [plan.arm64_taint] if plan.arm64_taint else []
         notes.append("What the stack installs is judged by AWS's published manifests; their images were not read.")
     keys = list_label_keys(daemon_sets)

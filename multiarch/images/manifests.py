@@ -11,8 +11,6 @@ from multiarch.registry.model import (
     LAYER_PREFIXES,
     OCI_INDEX,
     OCI_MANIFEST,
-    SCHEMA1,
-    SCHEMA1_SIGNED,
     Descriptor,
 )
 
@@ -23,10 +21,7 @@ IMAGE_CONFIGS = frozenset(
 )
 _INDEXES = frozenset({OCI_INDEX, DOCKER_LIST})
 _MANIFESTS = frozenset({OCI_MANIFEST, DOCKER_MANIFEST})
-_SCHEMA1 = frozenset({SCHEMA1, SCHEMA1_SIGNED})
-_OCI_ARTIFACT = "application/vnd.oci.artifact.manifest.v1+json"
 _EMPTY = "application/vnd.oci.empty.v1+json"
-SCHEMA1_NOTE = "Docker schema 1, which has no platforms and which current runtimes do not pull; push the image again"
 
 
 def identify_kind(media_type: str, content: Mapping[str, object]) -> tuple[ImageKind, str]:
@@ -38,8 +33,6 @@ def identify_kind(media_type: str, content: Mapping[str, object]) -> tuple[Image
     """
     written = _text(content.get("mediaType"))
     keys = content.keys()
-    if media_type in _SCHEMA1 or (content.get("schemaVersion") == 1 and "fsLayers" in keys):
-        return ImageKind.SCHEMA1, SCHEMA1_NOTE
     if media_type in _INDEXES:
         claims_other = written in _MANIFESTS or keys & {"config", "layers", "fsLayers"}
         note = f"served as an index ({media_type}), but its content is an image"
@@ -48,8 +41,6 @@ def identify_kind(media_type: str, content: Mapping[str, object]) -> tuple[Image
         claims_other = written in _INDEXES or keys & {"manifests", "fsLayers"}
         note = f"served as an image ({media_type}), but its content is an index"
         return (ImageKind.UNRECOGNISED, note) if claims_other else _of_manifest(content)
-    if media_type == _OCI_ARTIFACT:
-        return ImageKind.ARTIFACT, describe_artifact(str(content.get("artifactType") or media_type))
     return (
         ImageKind.UNRECOGNISED,
         f"neither an image nor an index: media type {escape_printable(media_type) or 'missing'}",

@@ -36,7 +36,6 @@ class ImageKind(StrEnum):
     INDEX = "index"
     IMAGE = "image"
     ARTIFACT = "artifact"
-    SCHEMA1 = "schema1"
     UNRECOGNISED = "unrecognised"
 
 

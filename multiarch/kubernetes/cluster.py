@@ -18,7 +18,6 @@ from multiarch.kubernetes.resources import (
     LOGS,
     RESOURCES,
     REVIEWS,
-    SECRETS,
     ApiResource,
     Kind,
     strip_unused_fields,
@@ -149,10 +148,6 @@ class KubernetesCluster:
                 self._value(answer, "get", RESOURCES[Kind.NAMESPACE], None, name)
         return tuple(missing)
 
-    def secret(self, namespace: str, name: str) -> dict[str, Any] | None:
-        """Return one Secret as the API server sends it, or None if it does not exist."""
-        return self.get(SECRETS, namespace, name)
-
     def read_log_end(self, namespace: str, pod: str, container: str, *, previous: bool) -> str:
         """Return the last lines of a container's log, or with ``previous`` of its run before the one that goes on.
 
@@ -198,10 +193,6 @@ class KubernetesCluster:
         value = {"apiVersion": REVIEWS.api_version, "kind": REVIEWS.kind, "spec": {"resourceAttributes": wanted}}
         answer = self._client.send("POST", REVIEWS.path(), value)
         return bool(self._value(answer, "create", REVIEWS, None, None)["status"]["allowed"])
-
-    def patch_node(self, name: str, operations: Sequence[Mapping[str, Any]]) -> None:
-        """Change a Node as :meth:`patch` does."""
-        self.patch(RESOURCES[Kind.NODE], None, name, operations)
 
     def patch(
         self, resource: ApiResource, namespace: str | None, name: str, operations: Sequence[Mapping[str, Any]]

@@ -12,7 +12,7 @@ from multiarch.manifests.kinds import POD_SPECS
 
 
 class Kind(StrEnum):
-    """Kinds of objects that can be listed. Secrets are not among them: see ``Cluster.secret``."""
+    """Kinds of objects that can be listed. Secrets are not among them: ``KubernetesCluster.get`` reads one."""
 
     POD = "Pod"
     REPLICATION_CONTROLLER = "ReplicationController"

@@ -7,7 +7,7 @@ from typing import Protocol
 
 from multiarch.errors import MultiarchError
 from multiarch.kubernetes.cluster import KubernetesCluster
-from multiarch.kubernetes.resources import Kind
+from multiarch.kubernetes.resources import SECRETS, Kind
 from multiarch.registry.credentials.pull_secrets import PodCredentials, PullSecrets, read_secret
 
 
@@ -56,7 +56,7 @@ def read_secrets(
     found, notes = [], []
     for namespace, name in names:
         try:
-            if (secret := cluster.secret(namespace, name)) is not None:
+            if (secret := cluster.get(SECRETS, namespace, name)) is not None:
                 pair = read_secret(secret)
                 PullSecrets([pair])
                 found.append(pair)

@@ -82,7 +82,8 @@ def _patch(
             return str(found)
         version = value["metadata"]["resourceVersion"]
         try:
-            cluster.patch_node(node, [{"op": "test", "path": "/metadata/resourceVersion", "value": version}, *found])
+            unchanged = {"op": "test", "path": "/metadata/resourceVersion", "value": version}
+            cluster.patch(RESOURCES[Kind.NODE], None, node, [unchanged, *found])
         except ConflictError:
             clock.sleep(_PAUSE)
         else:

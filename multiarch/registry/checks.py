@@ -10,7 +10,7 @@ import aiohttp
 from multiarch.registry.answers import get_host
 from multiarch.registry.decoding import decode_json
 from multiarch.registry.errors import RegistryReason
-from multiarch.registry.model import MANIFEST_TYPES, SCHEMA1_SIGNED, Descriptor, Manifest, compute_digest
+from multiarch.registry.model import MANIFEST_TYPES, Descriptor, Manifest, compute_digest
 from multiarch.registry.operation import ReadOperation
 from multiarch.registry.reference import Reference, check_digest, is_tag
 
@@ -62,8 +62,7 @@ def check_manifest(
     if (fault := check_digest(expected)) is not None:
         raise operation.error(RegistryReason.MALFORMED, f"the digest {expected!r}: {fault}")
     found = compute_digest(body, expected)
-    # The digest of a signed manifest of schema 1 covers a part of it; nothing but its kind is read.
-    if found != expected and media_type != SCHEMA1_SIGNED:
+    if found != expected:
         raise operation.error(RegistryReason.WRONG_DIGEST, f"{host} sent {found} for {expected}")
     return Manifest(media_type, expected, body)
 

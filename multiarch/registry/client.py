@@ -23,7 +23,7 @@ from multiarch.registry.checks import BlobCheck, check_manifest, find_next_page,
 from multiarch.registry.credentials.model import Credentials
 from multiarch.registry.endpoints import Endpoint, HostsFileError, list_endpoints
 from multiarch.registry.errors import RegistryReason
-from multiarch.registry.model import MANIFEST_TYPES, SCHEMA1_SIGNED, Descriptor, Manifest
+from multiarch.registry.model import MANIFEST_TYPES, Descriptor, Manifest
 from multiarch.registry.operation import ReadOperation
 from multiarch.registry.reference import Reference, check_digest
 from multiarch.registry.settings import MIB, REMEMBERED, RegistrySettings, count_values
@@ -91,8 +91,7 @@ class RegistryClient:
         operation = self._operation(reference)
         endpoints = self._endpoints_of(operation, reference)
         content = await self._attempts.run(operation, endpoints, lambda own, host: self._fetch(own, host, reference))
-        # The digest of a signed manifest of schema 1 is not verified.
-        if content.media_type != SCHEMA1_SIGNED and len(content.content) <= self._settings.memory_bytes:
+        if len(content.content) <= self._settings.memory_bytes:
             self._manifests[reference.name, content.digest] = content
         return content
 

@@ -15,14 +15,12 @@ OCI_INDEX = "application/vnd.oci.image.index.v1+json"
 OCI_MANIFEST = "application/vnd.oci.image.manifest.v1+json"
 DOCKER_LIST = "application/vnd.docker.distribution.manifest.list.v2+json"
 DOCKER_MANIFEST = "application/vnd.docker.distribution.manifest.v2+json"
-SCHEMA1 = "application/vnd.docker.distribution.manifest.v1+json"
-SCHEMA1_SIGNED = "application/vnd.docker.distribution.manifest.v1+prettyjws"
 
 LAYER_PREFIXES = ("application/vnd.oci.image.layer.", "application/vnd.docker.image.rootfs.")
 """What the media types of image layers start with."""
 
-MANIFEST_TYPES = (OCI_INDEX, OCI_MANIFEST, DOCKER_LIST, DOCKER_MANIFEST, SCHEMA1_SIGNED, SCHEMA1)
-"""The media types to accept. Schema 1 is only accepted so that it can be reported; its digest is not verified."""
+MANIFEST_TYPES = (OCI_INDEX, OCI_MANIFEST, DOCKER_LIST, DOCKER_MANIFEST)
+"""The media types to accept."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ from multiarch.aws_errors import translate_failures
 from multiarch.errors import MultiarchError, OutsideError
 from multiarch.kubernetes.cluster import KubernetesCluster, open_cluster
 from multiarch.kubernetes.errors import ConflictError, KubeconfigError
-from multiarch.kubernetes.resources import NODE_POOLS, Kind
+from multiarch.kubernetes.resources import NODE_POOLS, RESOURCES, Kind
 from multiarch.kubernetes.source import ClusterAccess
 from multiarch.observed.eks.inside import CLUSTER_AUTOSCALER, read_running
 from multiarch.observed.images import Progress, ignore_progress
@@ -221,7 +221,7 @@ def add_taints(
     with open_cluster(access) as cluster:
         for fix in fixes:
             try:
-                cluster.patch_node(fix.node.name, fix.operations)
+                cluster.patch(RESOURCES[Kind.NODE], None, fix.node.name, fix.operations)
             except ConflictError as error:
                 say(f"error: {error}")
                 continue

@@ -239,30 +239,17 @@ def test_a_suspended_cron_job_asks_for_no_pods(both: str) -> None:
     assert only(audited(of("CronJob", "report", spec=job))).subject.pods == 0
 
 
-@pytest.mark.parametrize("wrong", ["text", ["list"], 5])
-def test_a_pod_whose_spec_is_not_an_object_is_none_and_stops_nothing(both: str, wrong: object) -> None:
-    row = only(audited(of("Pod", "odd", spec=wrong), deployment("api", spec(both))))
+def test_a_pod_whose_spec_is_not_an_object_is_none_and_stops_nothing(both: str) -> None:
+    row = only(audited(of("Pod", "odd", spec=["list"]), deployment("api", spec(both))))
     assert row.workload.name == "api"
 
 
-@pytest.mark.parametrize(
-    ("more", "reason"),
-    [
-        (
-            {"nodeSelector": {"node.kubernetes.io/instance-type": "m5.large"}},
-            "nodeSelector requires node.kubernetes.io/instance-type=m5.large (amd64 only)",
-        ),
-        (
-            {"nodeSelector": {"kubernetes.io/os": "windows"}},
-            "nodeSelector requires kubernetes.io/os=windows (amd64 only)",
-        ),
-        ({"os": {"name": "windows"}}, "os.name requires windows (amd64 only)"),
-    ],
-)
 @pytest.mark.parametrize("kind", ["Deployment", "Pod"])
-def test_what_no_arm64_node_can_have_blocks(both: str, more: Manifest, reason: str, kind: str) -> None:
+def test_what_no_arm64_node_can_have_blocks(both: str, kind: str) -> None:
+    more = {"nodeSelector": {"node.kubernetes.io/instance-type": "m5.large"}}
     made = deployment("api", spec(both, **more)) if kind == "Deployment" else of("Pod", "api", spec=spec(both, **more))
     row = only(audited(made))
+    reason = "nodeSelector requires node.kubernetes.io/instance-type=m5.large (amd64 only)"
     assert (row.state, row.affinity, row.preference) == (WorkloadState.BLOCKED, (reason,), ArchitecturePreference.NONE)
 
 

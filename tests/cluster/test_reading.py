@@ -12,7 +12,7 @@ import pytest
 from multiarch.errors import MultiarchError
 from multiarch.kubernetes.cluster import KubernetesCluster, open_cluster
 from multiarch.kubernetes.errors import ForbiddenError
-from multiarch.kubernetes.resources import Kind
+from multiarch.kubernetes.resources import SECRETS, Kind
 from multiarch.kubernetes.source import ClusterAccess
 from sandbox.cluster.control_plane import ControlPlane, write_kubeconfig
 from sandbox.cluster.kube import Kube, Object
@@ -119,7 +119,7 @@ def test_what_rbac_does_not_allow_comes_with_the_rule_that_does(
         with pytest.raises(ForbiddenError, match=r"may not list deployments in namespace reading-a.*in a Role there"):
             names(cluster, Kind.DEPLOYMENT, namespaces=SPACES[:1])
         with pytest.raises(ForbiddenError, match=r'secrets pull in namespace reading-a.*resourceNames: \["pull"\]'):
-            cluster.secret(SPACES[0], "pull")
+            cluster.get(SECRETS, SPACES[0], "pull")
         assert cluster.missing_namespaces([SPACES[0]]) == ()
     kube.apply(
         {

@@ -11,7 +11,7 @@ from multiarch.facts.architectures import Architecture
 from multiarch.images.inspect import DEEPEST, MOST_ENTRIES, inspect_image, inspect_manifest
 from multiarch.images.model import EntryKind, ImageKind, Verdict
 from multiarch.registry.errors import RegistryError, RegistryReason
-from multiarch.registry.model import OCI_INDEX, OCI_MANIFEST, SCHEMA1_SIGNED, Descriptor, Manifest
+from multiarch.registry.model import OCI_INDEX, OCI_MANIFEST, Descriptor, Manifest
 from tests.images.asking import inspected, judged
 from tests.images.held import REFERENCE, Held
 from tests.images.shapes import EMPTY, OCI_CONFIG, UNKNOWN, Repository, described, platform
@@ -130,14 +130,6 @@ def read(media_type: str, content: object) -> tuple[ImageKind, str]:
     manifest = Manifest(media_type, "sha256:1", json.dumps(content).encode())
     got = asyncio.run(inspect_manifest(Held(), REFERENCE, manifest))
     return got.kind, got.note
-
-
-def test_docker_schema_1_is_named() -> None:
-    content = {"schemaVersion": 1, "name": "old", "architecture": "amd64", "fsLayers": []}
-    for media_type in (SCHEMA1_SIGNED, "application/json"):
-        kind, note = read(media_type, content)
-        assert kind is ImageKind.SCHEMA1
-        assert note.startswith("Docker schema 1, which has no platforms")
 
 
 def test_an_index_that_is_an_image_too_is_rejected_as_runtimes_do() -> None:

@@ -132,7 +132,7 @@ def test_nested_indexes_are_entered() -> None:
     assert both(index(nested("linux/amd64", entry("linux/arm64", 5)))) == (UNSUPPORTED, UNKNOWN)
 
 
-@pytest.mark.parametrize("kind", [ImageKind.ARTIFACT, ImageKind.SCHEMA1, ImageKind.UNRECOGNISED])
+@pytest.mark.parametrize("kind", [ImageKind.ARTIFACT, ImageKind.UNRECOGNISED])
 def test_what_is_not_an_image_is_neither_supported_nor_unsupported(kind: ImageKind) -> None:
     inspected = Inspected(REFERENCE, kind, "a/b", "sha256:1", 5, note="not an image: a Helm chart")
     assert judge_image(inspected, ARM64) == Judgement(ARM64, UNKNOWN, "not an image: a Helm chart", None)

@@ -13,7 +13,7 @@ from multiarch.errors import MultiarchError
 from multiarch.kubernetes import client
 from multiarch.kubernetes.cluster import KubernetesCluster
 from multiarch.kubernetes.errors import ClusterError, KubeconfigError
-from multiarch.kubernetes.resources import Kind
+from multiarch.kubernetes.resources import SECRETS, Kind
 from multiarch.registry.credentials import helpers
 from multiarch.registry.errors import DETAIL_LENGTH
 from multiarch.registry.settings import MIB
@@ -53,9 +53,8 @@ def test_a_list_that_is_forgotten_between_its_pages_is_an_error(tmp_path: Path) 
     assert len(server.requests) == 2
 
 
-@pytest.mark.parametrize("status", [429, 500, 502, 503, 504])
-def test_a_busy_server_is_queried_again(tmp_path: Path, status: int) -> None:
-    script = Script(rejected(status), rejected(status, **{"Retry-After": "0"}), listed(["a"]))
+def test_a_busy_server_is_queried_again(tmp_path: Path) -> None:
+    script = Script(rejected(500), rejected(429, **{"Retry-After": "0"}), listed(["a"]))
     with serving(script) as server:
         assert names(opened(tmp_path, server.url)) == ["a"]
     assert len(server.requests) == 3
@@ -200,8 +199,8 @@ def test_a_server_that_repeats_the_token_does_not_get_it_printed(tmp_path: Path)
 def test_a_secret_is_read_as_it_is_or_not_there(tmp_path: Path) -> None:
     value = {"type": "kubernetes.io/dockercfg", "data": {".dockercfg": "eyJhIjp7ImF1dGgiOiJiIn19"}}
     with serving(Script((200, value, {}), rejected(404))) as server, opened(tmp_path, server.url) as cluster:
-        assert cluster.secret("a", "../b") == value
-        assert cluster.secret("a", "b") is None
+        assert cluster.get(SECRETS, "a", "../b") == value
+        assert cluster.get(SECRETS, "a", "b") is None
     assert [request.path for request in server.requests] == [
         "/api/v1/namespaces/a/secrets/..%2Fb",
         "/api/v1/namespaces/a/secrets/b",

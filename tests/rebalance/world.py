@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 
 from multiarch.facts.rebalance import CORDON_ANNOTATION, LEASE, LEASE_NAMESPACE, PLACEHOLDER_NAMESPACE
 from multiarch.kubernetes.errors import ClusterError, ConflictError
-from multiarch.kubernetes.resources import LEASES, RESOURCES, ApiResource, Kind
+from multiarch.kubernetes.resources import LEASES, ApiResource, Kind
 from multiarch.kubernetes.source import LoadedObject, Source
 from multiarch.manifests.label_query import parse_label_query
 from tests.rebalance.objects import Object, apply, become_ready, is_ready, owner
@@ -300,9 +300,6 @@ class World:
             there[name] = made
 
         self._call("create", do)
-
-    def patch_node(self, name: str, operations: Sequence[Mapping[str, Any]]) -> None:
-        self.patch(RESOURCES[Kind.NODE], None, name, operations)
 
     def patch(
         self, resource: ApiResource, namespace: str | None, name: str, operations: Sequence[Mapping[str, Any]]

@@ -90,10 +90,6 @@ class Server:
         self.request("PUT", path, body, {"Content-Type": media_type}, repository, expect=201)
         return Descriptor(media_type, digest, len(body))
 
-    def delete(self, repository: str, digest: str) -> None:
-        """Delete a manifest."""
-        self.request("DELETE", f"/v2/{repository}/manifests/{digest}", repository=repository, expect=202)
-
     def request(
         self,
         method: str,

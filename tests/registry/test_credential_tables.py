@@ -42,29 +42,21 @@ def pairs(found: tuple[Credential, ...]) -> list[tuple[str, str]]:
 
 
 @pytest.mark.parametrize(
-    "auth",
+    ("auth", "valid"),
     [
-        "Zm9vOmJhcg==",
-        "Zm9vOmJhcg",  # without padding
-        "Zm9vOm\nJhcg==\n",  # with line breaks, as `base64` prints them
+        ("Zm9vOmJhcg==", True),
+        ("Zm9vOm\nJhcg\n", True),  # line breaks, as `base64` prints them, and no padding
+        ("cGFudHM=", False),  # no colon
+        ("Zm9vOmJhcg== ", False),  # only line breaks are ignored
+        ("Zm9-OmJh", False),  # the alphabet of URLs
+        ("é", False),
     ],
 )
-def test_auth_is_read_as_by_the_kubelet(auth: str) -> None:
-    assert from_pull_secret({"quay.io": {"auth": auth}}, "quay.io/app") == [("foo", "bar")]
-    assert from_docker({"auths": {"quay.io": {"auth": auth}}}, "quay.io/app") == [("foo", "bar")]
-
-
-@pytest.mark.parametrize(
-    "auth",
-    [
-        "cGFudHM=",  # no colon
-        "Zm9vOmJhcg== ",  # only line breaks are ignored
-        "pants",
-        "Zm9-OmJh",  # the alphabet of URLs
-        "é",
-    ],
-)
-def test_auth_that_the_kubelet_rejects_is_rejected(auth: str) -> None:
+def test_auth_is_read_as_by_the_kubelet(auth: str, *, valid: bool) -> None:
+    if valid:
+        assert from_pull_secret({"quay.io": {"auth": auth}}, "quay.io/app") == [("foo", "bar")]
+        assert from_docker({"auths": {"quay.io": {"auth": auth}}}, "quay.io/app") == [("foo", "bar")]
+        return
     with pytest.raises(ValueError, match=r"auths\.quay\.io: auth must be the base64 of USER:PASSWORD"):
         read_auths({"auths": {"quay.io": {"auth": auth}}}, "the tests")
 

@@ -170,7 +170,6 @@ def _runs(process: int) -> bool:
         ('{"auths": []}', ""),
         ('{"auths": [1]}', "auths must be an object"),
         ('{"auths": {"quay.io": 5}}', "auths.quay.io: the entry must be an object"),
-        ('{"auths": {"quay.io": {"auth": "%%%"}}}', "auths.quay.io: auth must be the base64 of USER:PASSWORD"),
         (f'{{"auths": {{"quay.io": {{"auth": "{base64.b64encode(SECRET.encode()).decode()}"}}}}}}', "USER:PASSWORD"),
         ('{"auths": {"quay.io": {"auth": "dTpw", "email": false}}}', "auths.quay.io: email must be a string"),
         ('{"credHelpers": {"quay.io": 1}}', "credHelpers must be an object with string values"),
@@ -194,19 +193,6 @@ def test_no_configuration_knows_nothing_and_docker_config_names_its_folder(tmp_p
     assert users(docker_config.load_docker_config(tmp_path / "config.json"), "quay.io/app") == []
     assert docker_config.find_config_file({"DOCKER_CONFIG": "/there"}) == Path("/there/config.json")
     assert docker_config.find_config_file({}) == Path.home() / ".docker" / "config.json"
-
-
-def test_an_entry_may_be_empty_or_hold_a_token() -> None:
-    table: dict[str, object] = {
-        "empty.io": {},
-        "identity.io": {"auth": base64.b64encode(b"me:").decode(), "identitytoken": SECRET},
-        "plain.io": {"username": "me", "password": SECRET},
-    }
-    content = config({"auths": table})
-    assert users(content, "empty.io/app") == []
-    (identity,) = asyncio.run(content.for_repository(parse_reference("identity.io/app")))
-    assert identity.identity_token == SECRET
-    assert users(content, "plain.io/app") == ["me"]
 
 
 def test_all_matching_secrets_are_tried_the_most_specific_first() -> None:
@@ -241,7 +227,6 @@ def test_secrets_of_both_types_are_read() -> None:
         ({"type": "Opaque"}, "dockerconfigjson or kubernetes.io/dockercfg, not 'Opaque'"),
         ({"type": pull_secrets.DOCKER_CFG}, ".dockercfg is missing"),
         ({"type": pull_secrets.DOCKER_CFG, "data": {".dockercfg": "!"}}, "data..dockercfg is not valid base64 text"),
-        ({"type": pull_secrets.DOCKER_CFG, "data": {".dockercfg": "é"}}, "data..dockercfg is not valid base64 text"),
         ({"type": pull_secrets.DOCKER_CFG, "stringData": {".dockercfg": "{"}}, ".dockercfg is not JSON"),
         ({"type": pull_secrets.DOCKER_CFG, "stringData": {".dockercfg": "[]"}}, ".dockercfg is not a JSON object"),
     ],

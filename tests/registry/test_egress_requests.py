@@ -63,8 +63,9 @@ def elsewhere(kind: str, target: str) -> bytes:
     return http(401, b"", ("WWW-Authenticate", f'Bearer realm="{encoded}",service="x"'))
 
 
-@pytest.mark.parametrize("kind", ["redirect", "realm"])
-@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize(
+    ("target", "kind"), [*((each, "redirect") for each in TARGETS), *((each, "realm") for each in TARGETS[::4])]
+)
 def test_a_registry_makes_nothing_connect_inside(monkeypatch: pytest.MonkeyPatch, target: str, kind: str) -> None:
     """The registry is at 127.0.0.2, which is allowed, and what it names at 127.0.0.1, which is not."""
     Names({HERE: [["127.0.0.2"]], "inside.example": [["127.0.0.1"]], "localhost": [["127.0.0.1"]]}).replace(monkeypatch)

@@ -57,9 +57,8 @@ TOLERATING = [[ARM], [{"operator": "Exists"}], [{"key": "arch", "operator": "Exi
 
 
 @pytest.mark.parametrize("own", TOLERATING)
-@pytest.mark.parametrize("mode", [TOLERATE, OBSERVE])
-def test_a_pod_that_tolerates_already_is_left_alone(own: list[dict[str, Any]], mode: AdmissionMode) -> None:
-    for image in IMAGES:
+def test_a_pod_that_tolerates_already_is_left_alone(own: list[dict[str, Any]]) -> None:
+    for image, mode in zip(IMAGES, [TOLERATE, OBSERVE] * 3, strict=True):
         decided = Decided(pod(image, tolerations=own), mode)
         assert decided.outcome == (DecisionOutcome.SKIP, DecisionReason.TOLERATES_ALREADY)
         assert decided.patch == []
@@ -75,7 +74,7 @@ def test_a_pod_may_opt_out(mode: AdmissionMode) -> None:
     assert decided.images.asked == []
 
 
-@pytest.mark.parametrize("written", ["Off", "false", "on", ""])
+@pytest.mark.parametrize("written", ["Off", ""])
 def test_another_value_of_the_annotation_is_said_and_the_pod_left_alone(written: str) -> None:
     whole = pod("both")
     whole["metadata"]["annotations"] = {"multiarch-eks/webhook": written}
@@ -100,7 +99,6 @@ ZONE = {"matchExpressions": [among("topology.kubernetes.io/zone", "a")]}
     ("spec", "text"),
     [
         ({"nodeName": "node-1"}, "nodeName is node-1"),
-        ({"affinity": named_by_field(ONE_NODE)}, "the node affinity names a node"),
         ({"affinity": named_by_field({**ONE_NODE, **ZONE}, ONE_NODE)}, "the node affinity names a node"),
     ],
 )
@@ -127,22 +125,10 @@ def test_other_terms_name_no_node(terms: tuple[dict[str, Any], ...]) -> None:
             "the pod can't use arm64 nodes: nodeSelector requires kubernetes.io/arch=amd64",
         ),
         (
-            {"nodeSelector": {"beta.kubernetes.io/arch": "amd64", "kubernetes.io/arch": "arm64"}},
-            "the pod can't use arm64 nodes: nodeSelector requires beta.kubernetes.io/arch=amd64",
-        ),
-        ({"os": {"name": "windows"}}, "the pod can't use arm64 nodes: os.name requires windows (amd64 only)"),
-        (
             {"affinity": requiring([requires("amd64")], [requires("amd64"), among("a", "b")])},
             (
                 "the pod can't use arm64 nodes: architecture amd64 required by affinity term 1, and architecture amd64 "
                 "required by affinity term 2"
-            ),
-        ),
-        (
-            {"nodeSelector": {"node.kubernetes.io/instance-type": "m7i.large"}},
-            (
-                "the pod can't use arm64 nodes: nodeSelector requires node.kubernetes.io/instance-type=m7i.large "
-                "(amd64 only)"
             ),
         ),
     ],
@@ -156,10 +142,6 @@ def test_a_pod_that_excludes_arm64_is_left_alone(spec: dict[str, Any], text: str
 
 FOR_ARM64: list[dict[str, Any]] = [
     {"nodeSelector": {"kubernetes.io/arch": "arm64"}},
-    {"nodeSelector": {"beta.kubernetes.io/arch": "arm64"}},
-    {"affinity": requiring([requires("arm64")], [requires("arm64"), among("a", "b")])},
-    {"affinity": requiring([{"key": "kubernetes.io/arch", "operator": "NotIn", "values": ["amd64"]}])},
-    {"nodeSelector": {"node.kubernetes.io/instance-type": "m7g.large"}},
     {"affinity": requiring([among("karpenter.k8s.aws/instance-family", "m7g", "c7g")])},
 ]
 """Rules by which a pod requires arm64 itself."""

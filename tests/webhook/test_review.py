@@ -35,30 +35,19 @@ def without(key: str) -> bytes:
 
 NOT_REVIEWS: list[tuple[bytes, FailureReason, str]] = [
     (b"", FailureReason.NOT_JSON, "Not JSON: Input data was truncated."),
-    (review_of(pod("a"))[:-1], FailureReason.NOT_JSON, "Not JSON: Input data was truncated."),
     (review_of(pod("a")) + b"{}", FailureReason.NOT_JSON, "Not JSON: "),
-    (b"null", FailureReason.NOT_A_REVIEW, "Not an AdmissionReview: Expected `object`, got `null`."),
     (b"{}", FailureReason.NOT_A_REVIEW, "The request must be admission.k8s.io/v1 AdmissionReview, not ' '."),
     (without("request"), FailureReason.NOT_A_REVIEW, "The AdmissionReview has no request."),
-    (json.dumps({**REVIEW, "request": "x"}).encode(), FailureReason.NOT_A_REVIEW, "got `str` - at `$.request`"),
     (
         json.dumps({**REVIEW, "apiVersion": "admission.k8s.io/v1beta1"}).encode(),
         FailureReason.NOT_A_REVIEW,
         "must be admission.k8s.io/v1 AdmissionReview, not 'admission.k8s.io/v1beta1 AdmissionReview'",
     ),
     (review_of(pod("a"), uid=""), FailureReason.NOT_A_REVIEW, "The AdmissionReview's request has no uid."),
-    (review_of(pod("a"), uid=7), FailureReason.NOT_A_REVIEW, "Expected `str`, got `int` - at `$.request.uid`"),
     (review_of(pod("a")).replace(UID.encode(), b"\xff"), FailureReason.NOT_JSON, "Not JSON: "),
     (review_of({"spec": {"containers": [{"image": 3}]}}), FailureReason.NOT_A_REVIEW, "spec.containers[0].image"),
-    (review_of(pod("@")).replace(b'"@"', b'"\xff"'), FailureReason.NOT_JSON, "Not JSON: "),
     (b"[" * 100_000, FailureReason.NOT_A_REVIEW, "Expected `object`"),
-    (b'{"a":' * 100_000, FailureReason.TOO_DEEP, "The request is nested too deeply."),
     (b'{"request":{"object":' + b'{"spec":' * 100_000, FailureReason.TOO_DEEP, "nested too deeply"),
-    (
-        review_of({"spec": {"affinity": "@"}}).replace(b'"@"', b"[" * 100_000 + b"]" * 100_000),
-        FailureReason.TOO_DEEP,
-        "deep",
-    ),
     (review_of(pod("a"), extra="x" * MOST), FailureReason.TOO_LARGE, "The request has more than 3145728 bytes."),
 ]
 
@@ -84,10 +73,8 @@ NOT_PODS: list[tuple[object, str]] = [
     (None, "the request has no object"),
     ({"spec": {"tolerations": {}}}, "spec.tolerations: must be a list, not {}"),
     ({"spec": {"tolerations": [{"key": "a", "operator": "Like"}]}}, "'Like' is not an operator of a toleration"),
-    ({"spec": {"tolerations": [{"tolerationSeconds": 1e30, "key": "a"}]}}, "spec.tolerations"),
     ({"spec": {"nodeSelector": {"a": 1}}}, "spec.nodeSelector.a: must be a string, not 1"),
     ({"spec": {"affinity": {"nodeAffinity": [1]}}}, "spec.affinity.nodeAffinity: must be a mapping"),
-    ({"spec": {"imagePullSecrets": "x"}}, "spec.imagePullSecrets: must be a list"),
 ]
 
 
