@@ -114,7 +114,7 @@ test: $(DEV) ## run all tests (needs Go for the tools that check what is generat
 	@$(BIN)/python -m pytest $(SIDE_BY_SIDE) --durations=10
 
 test-fast: WORKERS ?= 3
-test-fast: $(DEV) ## run the tests that need neither Go nor the sandbox (about 90 s)
+test-fast: $(DEV) ## run the tests that need neither Go nor the sandbox (about a minute)
 	@$(BIN)/python -m pytest $(SIDE_BY_SIDE) --fast
 
 lint: $(DEV) ## ruff, mypy, import-linter

@@ -19,6 +19,7 @@ imagetools) echo "$*" >>calls ;;
 esac"""
 
 
+pytestmark = pytest.mark.tools
 PIPELINE = {"CI_SERVER_HOST": "gitlab.example.com", "CI_PIPELINE_ID": "41"}
 
 

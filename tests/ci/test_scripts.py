@@ -22,9 +22,9 @@ from tools import build
 SHELL = sorted(SCRIPTS.glob("*.sh"))
 
 TOKEN = {"AWS_TOKEN": "jwt"}
+pytestmark = pytest.mark.tools
 
 
-@pytest.mark.tools
 def test_shellcheck_finds_nothing() -> None:
     tool = build.ensure("shellcheck")
     done = subprocess.run(
