@@ -24,7 +24,7 @@ from tools import build
 TESTS: Final = Path(__file__).resolve().parent
 
 LANES: Final[Mapping[str, str]] = {
-    "tools": "runs a tool that is built with Go (helm, kustomize, crane …), a workflow's steps, scripts of CI jobs, or the built wheel",
+    "tools": "runs a tool built with Go (helm, kustomize, crane …), steps and scripts of CI, or the built wheel",
     "registry": "uses a real image registry",
     "e2e": "uses the sandbox: the real Pulumi engine, or AWS in a process of its own",
     "cluster": "uses a real Kubernetes control plane",
