@@ -47,7 +47,7 @@ class NodePool(Section):
 
     architectures: Annotated[list[Literal["amd64", "arm64"]], Field(min_length=1)] = ["arm64", "amd64"]
     """Which architectures. Beside NodePools that an existing cluster may have, the default is arm64 alone."""
-    capacity_types: Annotated[list[_Bought | Literal["reserved"]], Field(min_length=1)] = ["spot", "on-demand"]
+    capacity_types: Annotated[list[Literal[_Bought, "reserved"]], Field(min_length=1)] = ["spot", "on-demand"]
     """How capacity may be bought. ``reserved`` is that of karpenter.capacityReservations, and needs instanceTypes."""
     multi_architecture: bool = False
     """One NodePool per capacity type for both architectures, with the arm64 taint on all of its nodes."""

@@ -209,13 +209,13 @@ def read_cidr(
     text: str, path: KeyPath, example: str, report: ProblemReport, prefixes: range = range(33)
 ) -> IPv4Network | None:
     """Read an IPv4 CIDR block; report what is none, with the CIDR block of ``prefixes`` around an address."""
+    address, slash, length = text.partition("/")
     try:
-        return IPv4Network(text)
+        return IPv4Network(text if slash else "")  # Python takes an address for a CIDR block
     except ValueError:
         hint = f"Write a CIDR block such as {example}."
         with suppress(ValueError):
-            address, _, length = text.partition("/")
-            near = min(max(int(length), prefixes[0]), prefixes[-1])
+            near = min(max(int(length or 32), prefixes[0]), prefixes[-1])
             hint = f"Did you mean {IPv4Network(f'{address}/{near}', strict=False)}?"
         report("cidr", path, f"{text!r} is not an IPv4 CIDR block.", hint=hint)
         return None

@@ -48,6 +48,8 @@ _BELONGS = {
     "policies": "IAM policies of nodes are iam.nodePolicies, those of an add-on addons.extra.NAME.policies; "
     "EKS access policies are access.entries.NAME.policies.",
     "region": "Write aws:region: the region is a key of the AWS provider.",
+    "subnets": "Those of an existing VPC are network.privateSubnets, those of an existing cluster's new nodes "
+    "cluster.subnets; a group of nodes has zones.",
 }
 """What to do about keys of a stack that people bring from elsewhere."""
 _NO_EVENTS = "Remove it: the webhook's log and metrics say why a pod is left alone, and with annotate the pod itself."
@@ -187,7 +189,7 @@ def _scalar_hint(written: Any, kind: str) -> str:  # noqa: ANN401
         case "int_type" | "bool_type" | "float_type", str() if _UNQUOTED[kind].fullmatch(written.lower()):
             return "Write it without quotes."
         case "int_type" | "float_type", _:
-            return "Write a number, such as 4."
+            return "Write a number, without a unit."
         case "list_type", str():
             return f"Write it as a list: [{written}]."
         case "string_type", dict():

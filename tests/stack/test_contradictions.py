@@ -183,6 +183,8 @@ CASES: list[Case] = [
     ("subnets-too-small", {"network": {"cidr": "10.0.0.0/22"}, "nodeGroups": {"web": {"maxSize": 40}}}, "network.cidr",
      "maxSize"),
     ("cidr", {"network": {"cidr": "10.0.0.1/16"}}, "network.cidr", "10.0.0.0/16"),
+    ("cidr", {"apiEndpoint": {"public": True, "publicCidrs": ["198.51.100.7"]}}, "apiEndpoint.publicCidrs[0]",
+     "198.51.100.7/32"),
     ("cidr-size", {"network": {"cidr": "10.0.0.0/8"}}, "network.cidr", "/16 to /22"),
     ("public-cidr", {"network": {"cidr": "20.0.0.0/16"}}, "network.cidr", "private"),
     ("service-cidr", {"network": {"serviceCidr": "100.64.0.0/16"}}, "network.serviceCidr", "EKS takes"),

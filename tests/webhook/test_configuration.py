@@ -58,7 +58,7 @@ def test_what_the_schema_rejects_is_named_with_line_key_and_value(tmp_path: Path
     )
     assert faults(tmp_path, text) == [
         "1 mode: mode can't be the string 'tolerat'. Did you mean tolerate? Allowed: tolerate, prefer, pin, observe.",
-        "2 deadlineSeconds: deadlineSeconds is the string 'soon'; it takes a number. Write a number, such as 4.",
+        "2 deadlineSeconds: deadlineSeconds is the string 'soon'; it takes a number. Write a number, without a unit.",
         "3 architecture: architecture is unknown here. Did you mean architectures?",
         (
             "4 region: region is unknown here. Known here: mode, architectures, taints, preferredWeight, "

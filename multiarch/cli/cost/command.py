@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from multiarch.cli.cost.report import make_report
-from multiarch.cli.formats import Format, RowsOutputOption, print_report
+from multiarch.cli.formats import Format, OutputOption, print_report
 from multiarch.cli.options import with_groups
 from multiarch.cli.options.cluster import AccessOptions, SourceOptions
 from multiarch.cli.options.prices import PricesFile
@@ -52,7 +52,7 @@ def cost(
     access: AccessOptions,
     group_by: GroupByOption = None,
     prices: PricesFile = Path("prices.json"),
-    output: RowsOutputOption = Format.TABLE,
+    output: OutputOption = Format.TABLE,
     registries: RegistryOptions,
 ) -> None:
     """Show costs, as :data:`HELP` says."""

@@ -24,9 +24,10 @@ def format_cost(cost: CostDifference) -> str:
 
 def build_cost_table(cost: CostDifference) -> Table:
     """Return a row for each node group, control planes, and each item of networks. Amounts are per month."""
-    columns = ("what", "from", "to", "vCPU", "GiB", "before", "after", "difference", "at maximum size")
-    title = f"Cost per month ({cost.currency})" if cost.currency else "Cost per month"
-    return Table(columns, [_cells(row) for row in cost.rows], title=title)
+    columns = ["what", "from", "to", "vCPU", "GiB", "before", "after", "difference", "at maximum size"]
+    if not cost.currency:  # without prices no amount is known
+        return Table(columns[:5], [_cells(row)[:5] for row in cost.rows], title="Capacity")
+    return Table(columns, [_cells(row) for row in cost.rows], title=f"Cost per month ({cost.currency})")
 
 
 def list_cost_notes(cost: CostDifference) -> Iterator[str]:

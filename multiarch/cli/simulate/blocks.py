@@ -147,7 +147,7 @@ def _on_amd64(moved: Sequence[WorkloadOutcome], prefer: Architecture | None) -> 
         )
     return (
         f"{text} kube-scheduler takes any node with room. `multiarch workload patch --prefer arm64` makes it take "
-        "arm64 nodes first; simulate with --prefer arm64 to see the result."
+        "arm64 nodes that have room first; simulate with --prefer arm64 to see whether that is enough."
     )
 
 

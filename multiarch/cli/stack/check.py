@@ -24,8 +24,8 @@ from multiarch.runs.stacks import CheckedStack, check_stacks
 
 HELP = """Validate stacks, without AWS credentials or Pulumi's engine.
 
-Reports all problems of all files, each with its file, line, key and a way to fix it. A note says if the AWS CLI, which
-Pulumi needs, is not on PATH.
+Reports the problems of all files, each with its file, line, key and a way to fix it: first what can't be read, then,
+once all of a file can be, what contradicts. A note says if the AWS CLI, which Pulumi needs, is not on PATH.
 
 \b
 Examples:
