@@ -46,6 +46,8 @@ def test_an_access_policy_is_named_with_its_scope() -> None:
         (policy("Edit"), policy("Admin", "shop"), True),
         (policy("View", "shop"), policy("View"), True),
         (policy("View", "shop", "web"), policy("View", "web"), False),
+        (policy("View", "shop-*"), policy("View", "shop-dev"), False),
+        (policy("Edit"), policy("Auto"), True),
     ],
 )
 def test_an_access_policy_for_the_cluster_covers_it_in_a_namespace(old: Any, new: Any, wider: bool) -> None:  # noqa: ANN401, FBT001
@@ -147,6 +149,7 @@ def test_verbs_and_resources_more_are_named() -> None:
     [
         ([rule("*", "pods", "*")], [rule("get", "pods"), rule("list", "pods", "apps")]),
         ([rule("get", "*")], [rule("get", "pods pods/log")]),
+        ([rule("update", "*/scale", "apps")], [rule("update", "deployments/scale", "apps")]),
     ],
 )
 def test_what_a_wildcard_covered_is_not_reported(old: list[Any], new: list[Any]) -> None:
@@ -159,6 +162,7 @@ def test_a_path_of_the_api_server_is_not_covered_by_a_resource() -> None:
     assert find(reader([rule("*", "*", "*")], [rule("*", "*", "*"), paths])) == [
         "HIGH widen-kubernetes-rbac: paths of ClusterRole reader allows: get on /metrics, /healthz/*"
     ]
+    assert find(reader([paths], [{"nonResourceURLs": ["/healthz/ready"], "verbs": ["get"]}]))[0].startswith("LOW")
 
 
 @pytest.mark.parametrize(
@@ -166,6 +170,7 @@ def test_a_path_of_the_api_server_is_not_covered_by_a_resource() -> None:
     [
         (rule("get list", "pods"), "MEDIUM"),
         (rule("get", "secrets"), "HIGH"),
+        (rule("escalate", "clusterroles", "rbac.authorization.k8s.io"), "HIGH"),
         (rule("*", "pods"), "HIGH"),
     ],
 )

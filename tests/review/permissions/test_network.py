@@ -108,7 +108,9 @@ def test_a_new_or_replaced_group_of_the_stack_is_known_by_where_its_id_comes_fro
     [
         (rule(443, UNKNOWN), "a CIDR block that is known only after the update"),
         (rule(443, "10.0.0.0/64"), "'10.0.0.0/64', which is not a CIDR block"),
+        (rule(443, "10.0.0.0/8", fromPort=UNKNOWN), "a rule with a fromPort that is known only after the update"),
         (rule(443, "10.0.0.0/8", protocol=UNKNOWN), "a rule with a protocol that is known only after the update"),
+        (UNKNOWN, "a rule for ingress that is known only after the update"),
     ],
 )
 def test_a_rule_that_cannot_be_read_is_reported(strange: Any, reason: str) -> None:  # noqa: ANN401
@@ -127,6 +129,7 @@ def test_more_addresses_in_a_prefix_list_are_reported() -> None:
     ("old", "new", "expected"),
     [
         (PRIVATE, {"endpointPublicAccess": True}, "HIGH can be reached from: 0.0.0.0/0 (everyone)"),
+        (PRIVATE, {}, "HIGH can be reached from: 0.0.0.0/0 (everyone)"),
         (None, {"publicAccessCidrs": ["8.8.8.0/24"]}, "HIGH can be reached from: 8.8.8.0/24"),
         (
             {"publicAccessCidrs": ["8.8.8.0/24"]},
@@ -134,9 +137,19 @@ def test_more_addresses_in_a_prefix_list_are_reported() -> None:
             "HIGH can be reached from: 9.9.9.0/24",
         ),
         (
+            {"publicAccessCidrs": ["8.8.8.0/24"]},
+            {"publicAccessCidrs": UNKNOWN},
+            "HIGH can be reached from: a CIDR block that is known only after the update",
+        ),
+        (
             PRIVATE,
             {"endpointPublicAccess": UNKNOWN},
             "HIGH can be reached from: endpointPublicAccess that is known only after the update",
+        ),
+        (
+            PRIVATE,
+            UNKNOWN,
+            "HIGH can be reached from: vpcConfig that is known only after the update",
         ),
         ({}, PRIVATE, "LOW can no longer be reached from: 0.0.0.0/0 (everyone)"),
     ],

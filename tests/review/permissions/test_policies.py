@@ -82,7 +82,7 @@ def test_what_was_allowed_already_is_not_reported(old: str, new: str) -> None:
 
 @pytest.mark.parametrize(
     ("old", "new"),
-    [("s3:Get?", "s3:Get*"), ("s3:[ab]", "s3:a"), ("s3:GetObject", "s3:?etObject")],
+    [("s3:Get?", "s3:Get*"), ("s3:[ab]", "s3:a"), ("s3:Get*", "s3:*"), ("s3:GetObject", "s3:?etObject")],
 )
 def test_a_wider_pattern_is_reported(old: str, new: str) -> None:
     assert inline(document(allow(old)), document(allow(new)))[0] == f"{MORE}{new} on every resource"
@@ -113,11 +113,17 @@ def test_a_denial_that_goes_is_reported_and_one_that_comes_is_no_widening() -> N
     [
         (UNKNOWN, "a policy that is known only after the update"),
         ("{", "a policy that is not an object"),
+        ("[" * 100_000, "a policy that is not an object"),
         (f'{{"Id": "{"x" * 200_000}"}}', "a policy that is not an object"),
         (document({"Effect": "Allow", "Resource": "*"}), "a statement with no Effect, no Action or too many values: {"),
         (document(allow("s3:X", UNKNOWN)), "a statement with a value that is known only after the update: {"),
         (document(allow("s3:X", Actoin="s3:Y")), "a statement with the unknown element Actoin: {"),
+        (document(allow("s3:X", Condition=["x"])), "a statement with a Condition that is not an object: {"),
         (document(allow("s3:X", Condition={"A": {"k": SECRET}})), "a statement with a value that is a secret: {"),
+        (
+            document(allow([f"s3:{n}" for n in range(200)], [f"arn:{n}" for n in range(200)])),
+            "a statement with no Effect, no Action or too many values: {",
+        ),
     ],
 )
 def test_what_cannot_be_read_is_reported_with_its_reason(new: object, reason: str) -> None:
@@ -206,6 +212,17 @@ def test_a_permissions_boundary_that_goes_or_changes_is_reported() -> None:
     assert find(step(ROLE, "reports", {}, bound))[0].startswith("LOW narrow-permissions")
 
 
+def test_policies_that_a_role_has_in_itself_count() -> None:
+    given = {
+        "inlinePolicies": [{"name": "send", "policy": document(allow("sqs:SendMessage"))}],
+        "managedPolicyArns": ["arn:aws:iam::aws:policy/ReadOnlyAccess"],
+    }
+    assert find(step(ROLE, "reports", {}, given)) == [
+        f"{MORE}sqs:SendMessage on every resource; and 1 more",
+        "AWS managed policy ReadOnlyAccess",
+    ]
+
+
 def test_what_was_changed_outside_of_pulumi_is_reported_as_such() -> None:
     old, new = ({"role": "reports-1a2b", "policy": document(allow(each))} for each in ("sqs:Get*", "sqs:*"))
     drift = step(INLINE, "send", old, new, operation=Operation.DRIFT)
@@ -252,9 +269,11 @@ def test_a_principal_more_is_named() -> None:
         ({"AWS": "arn:aws:iam::111122223333:role/ci"}, {}, "MEDIUM"),
         ({"Federated": PROVIDER}, {"StringEquals": {SUBJECT: "repo:shop/web:environment:prod"}}, "MEDIUM"),
         ({"Federated": PROVIDER}, {}, "HIGH"),
+        ({"Federated": PROVIDER}, {"StringLike": {SUBJECT: "repo:*"}}, "HIGH"),
         ({"AWS": "*"}, {"ArnLike": {"aws:PrincipalArn": "arn:aws:iam::111122223333:role/*"}}, "MEDIUM"),
         ({"AWS": "*"}, {"StringLike": {"aws:PrincipalArn": "*:role/ci"}}, "HIGH"),
         ({"AWS": ["arn:aws:iam::111122223333:role/ci", "*"]}, {}, "HIGH"),
+        ("*", {}, "HIGH"),
     ],
 )
 def test_a_new_role_is_as_risky_as_those_who_may_assume_it(principal: Any, condition: Any, risk: str) -> None:  # noqa: ANN401

@@ -15,6 +15,7 @@ LOGS, KEY, FLOW_LOG = "aws:cloudwatch/logGroup:LogGroup", "aws:kms/key:Key", "aw
 BALANCER, BLOCK = "aws:lb/loadBalancer:LoadBalancer", "aws:s3/bucketPublicAccessBlock:BucketPublicAccessBlock"
 NODE_CLASS = "kubernetes:karpenter.k8s.aws/v1:EC2NodeClass"
 DATABASE = "aws:rds/instance:Instance"
+CONFIGURATION = "aws:ec2/launchConfiguration:LaunchConfiguration"
 DEPLOYMENT, NAMESPACE = "kubernetes:apps/v1:Deployment", "kubernetes:core/v1:Namespace"
 ENFORCED = 'metadata.labels["pod-security.kubernetes.io/enforce"]'
 DISK, TOKENS = "blockDeviceMappings.ebs.encrypted", "metadataOptions.httpTokens"
@@ -44,11 +45,14 @@ def level(name: str) -> dict[str, Any]:
     [
         (BALANCER, {"internal": True}, {"internal": False}, "public-endpoint", "internal is false"),
         (DATABASE, {}, {"publiclyAccessible": True}, "public-endpoint", "publiclyAccessible is true"),
+        ("aws:s3/bucketAcl:BucketAcl", {"acl": "private"}, {"acl": "public-read"}, "public-endpoint",
+         "acl is public-read"),
         (BLOCK, {"restrictPublicBuckets": True}, {"restrictPublicBuckets": False}, "public-endpoint",
          "restrictPublicBuckets is false: public access is no longer blocked"),
         (CLUSTER, {"encryptionConfig": {"provider": {"keyArn": UNKNOWN}}}, {}, "weaken-encryption",
          f"encryptionConfig is not set: Secrets are {OWN_KEY}"),
         (TEMPLATE, disks("true", "true"), disks("true", "false"), "weaken-encryption", f"{DISK} is false"),
+        (TEMPLATE, disks("true"), disks(UNKNOWN), "weaken-encryption", f"{DISK} is known only after the update"),
         (TEMPLATE, disks("true"), {"blockDeviceMappings": UNKNOWN}, "weaken-encryption",
          f"{DISK} is known only after the update"),
         (NODE_CLASS, {"spec": disks("true")}, {"spec": disks("false")}, "weaken-encryption", f"spec.{DISK} is false"),
@@ -57,22 +61,37 @@ def level(name: str) -> dict[str, Any]:
          "protocol is HTTP"),
         ("aws:dynamodb/table:Table", {"serverSideEncryption": [{"enabled": True}]}, {}, "weaken-encryption",
          "serverSideEncryption.enabled is not set"),
+        (KEY, {"enableKeyRotation": True}, {"enableKeyRotation": False}, "weaken-encryption",
+         "enableKeyRotation is false"),
         (CLUSTER, {"deletionProtection": True}, {"deletionProtection": False}, "weaken-protection",
          "deletionProtection is false"),
         (KEY, {}, {"deletionWindowInDays": 7}, "weaken-protection", "deletionWindowInDays is 7"),
+        (DATABASE, {"backupRetentionPeriod": 7}, {"backupRetentionPeriod": 0}, "weaken-protection",
+         "backupRetentionPeriod is 0"),
         (DATABASE, {}, {"skipFinalSnapshot": True}, "weaken-protection", "skipFinalSnapshot is true"),
+        ("aws:ecr/repository:Repository", {"imageTagMutability": "IMMUTABLE"}, {}, "weaken-protection",
+         "imageTagMutability is not set: tags can be moved"),
         (CLUSTER, {"enabledClusterLogTypes": ["api", "audit"]}, {"enabledClusterLogTypes": ["api"]},
          "weaken-logging", "no audit logs"),
         (LOGS, {}, {"retentionInDays": 90}, "weaken-logging", "retentionInDays is 90"),
         (LOGS, {"retentionInDays": 0}, {"retentionInDays": 90}, "weaken-logging", "retentionInDays is 90"),
+        (FLOW_LOG, {"trafficType": "ALL"}, {"trafficType": "REJECT"}, "weaken-logging", "trafficType is REJECT"),
+        (TEMPLATE, metadata("required"), metadata("optional"), "weaken-metadata-service", f"{TOKENS} is optional"),
         (TEMPLATE, metadata("required"), {}, "weaken-metadata-service", f"{TOKENS} is not set"),
         (TEMPLATE, metadata("required"), metadata("required", 2), "weaken-metadata-service",
          "metadataOptions.httpPutResponseHopLimit is 2: pods that are not on the host network can use the role"),
         (NODE_CLASS, {"spec": {}}, {"spec": metadata("optional")}, "weaken-metadata-service",
          f"spec.{TOKENS} is optional"),
+        (CONFIGURATION, metadata("required"), metadata("optional"), "weaken-metadata-service", f"{TOKENS} is optional"),
+        (DATABASE, {"storageEncrypted": True}, {}, "weaken-encryption", "storageEncrypted is not set"),
+        ("aws:ec2/amiLaunchPermission:AmiLaunchPermission", {"accountId": "111122223333"}, {"group": "all"},
+         "public-endpoint", "group is all: every account"),
         (DEPLOYMENT, pods(privileged=False), pods(privileged=True), "weaken-pod-security",
          "spec.template.spec.containers.securityContext.privileged is true: the container is root on the node"),
+        ("kubernetes:core/v1:Pod", {"spec": {}}, {"spec": {"hostPID": True}}, "weaken-pod-security",
+         "spec.hostPID is true: the pod shares it with the node"),
         (NAMESPACE, level("restricted"), level("baseline"), "weaken-pod-security", f"{ENFORCED} is baseline"),
+        (NAMESPACE, level("baseline"), level("privileged"), "weaken-pod-security", f"{ENFORCED} is privileged"),
         (NAMESPACE, level("baseline"), {"metadata": {}}, "weaken-pod-security", f"{ENFORCED} is not set"),
     ],
 )  # fmt: skip
