@@ -12,6 +12,25 @@ GITHUB = "token.actions.githubusercontent.com"
 CLUSTER = "oidc.eks.eu-west-1.amazonaws.com/id/0123ABCD"
 OWN = "gitlab.shop.example"
 
+ACCOUNT_KEYS = (
+    "aws:PrincipalAccount aws:PrincipalOrgID aws:PrincipalServiceName aws:SourceAccount aws:SourceIp aws:SourceOrgID "
+    "aws:SourceOwner aws:SourceVpc aws:SourceVpce aws:VpceAccount aws:VpceOrgID sts:ExternalId events:creatorAccount "
+    "kms:CallerAccount s3:DataAccessPointAccount"
+)
+ARN_KEYS = (
+    "aws:PrincipalArn aws:SourceArn aws:SourceVpcArn aws:FederatedProvider s3:DataAccessPointArn ec2:SourceInstanceArn "
+    "ssm:SourceInstanceArn lambda:SourceFunctionArn elasticfilesystem:AccessPointArn"
+)
+PATH_CLAIMS = "repo repository job_workflow_ref project_path namespace_path"
+CLAIMS = (
+    "repository_id repository_owner repository_owner_id actor actor_id enterprise enterprise_id organization account "
+    "project_id namespace_id user_login user_id user_email"
+)
+SHARED = f"{GITHUB} gitlab.com app.terraform.io agent.buildkite.com oidc.codefresh.io scalr.io"
+NAMING = "StringEquals StringEqualsIgnoreCase StringLike NumericEquals BinaryEquals ArnLike ArnEquals"
+OTHERS = "StringNotEquals StringNotLike ArnNotEquals ArnNotLike NumericNotEquals NumericLessThan DateEquals"
+KEYS_OF_NOBODY = "aws:username aws:ResourceAccount kms:ViaService sts:RoleSessionName aws:PrincipalTag/team"
+
 LIMITS: list[dict[str, Any]] = [
     {"StringEquals": {f"{GITHUB}:sub": "repo:shop/web:ref:refs/heads/main"}},
     {"StringLike": {f"{GITHUB}:sub": ["repo:shop/*", "repo:shop/web:*"]}},
@@ -50,6 +69,12 @@ LIMITS: list[dict[str, Any]] = [
     {"ArnLike": {"aws:SourceArn": ["arn:aws:s3:::reports/*", "arn:aws:route53:::hostedzone/Z1"]}},
     {"Bool": {"elasticfilesystem:AccessedViaMountTarget": "true"}},
     {"IpAddress": {"aws:SourceIp": ["8.0.0.0/8", "2001:db8::/32", "10.0.0.0/8"]}},
+    *({"StringEquals": {each: "7"}} for each in ACCOUNT_KEYS.split()),
+    *({"ArnLike": {each: "arn:aws:iam::111122223333:x/*"}} for each in ARN_KEYS.split()),
+    *({"ForAnyValue:StringLike": {f"aws:{each}OrgPaths": "o-1/*"}} for each in ("Principal", "Source", "Vpce")),
+    *({"StringLike": {f"{GITHUB}:{each}": "shop/*"}} for each in PATH_CLAIMS.split()),
+    *({"StringEquals": {f"{GITHUB}:{each}": "shop"}} for each in CLAIMS.split()),
+    *({each: {"aws:PrincipalOrgID": "7"}} for each in NAMING.split()),
 ]
 LIMITS_NOBODY: list[Any] = [
     None,
@@ -110,6 +135,12 @@ LIMITS_NOBODY: list[Any] = [
     {"IpAddress": {"aws:SourceIp": ["0.0.0.0/1", "128.0.0.0/1"]}},
     {"IpAddress": {"aws:SourceIp": "::/1"}},
     {"IpAddress": {"aws:VpcSourceIp": "10.0.0.0/16"}},
+    {"StringLike": {f"{OWN}:sub": "repo:*"}},
+    *({"StringEquals": {f"{each}:aud": "sts.amazonaws.com"}} for each in SHARED.split()),
+    *({"StringLike": {f"{GITHUB}:{each}": "shop*"}} for each in f"{PATH_CLAIMS} {CLAIMS}".split()),
+    *({"StringEquals": {each: "shop"}} for each in KEYS_OF_NOBODY.split()),
+    *({each: {"aws:PrincipalOrgID": "7"}} for each in OTHERS.split()),
+    *({each: {"aws:PrincipalArn": "arn:aws:iam::*:role/x"}} for each in ("StringLike", "ArnLike", "ArnEquals")),
 ]
 
 

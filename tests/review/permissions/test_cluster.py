@@ -20,6 +20,10 @@ SHOP = step(CLUSTER, "cluster", CLUSTER_INPUTS, CLUSTER_INPUTS)
 GETS = f"widen-cluster-access: {ADA_ARN} in EKS cluster shop gets: "
 API = "kubernetes:rbac.authorization.k8s.io/v1:"
 ADA, OPS = {"kind": "User", "name": "ada"}, {"kind": "Group", "name": "ops"}
+DANGEROUS = (
+    "* */* secrets pods/exec pods/attach pods/ephemeralcontainers nodes/proxy serviceaccounts/token "
+    "validatingwebhookconfigurations mutatingwebhookconfigurations certificatesigningrequests/approval"
+)
 WEB = {"kind": "ServiceAccount", "name": "web", "namespace": "shop"}
 
 
@@ -35,6 +39,7 @@ def access(old: dict[str, Any] | None, new: dict[str, Any] | None) -> list[str]:
 
 def test_an_access_policy_is_named_with_its_scope() -> None:
     assert access(None, policy("ClusterAdmin")) == [f"HIGH {GETS}AmazonEKSClusterAdminPolicy in the whole cluster"]
+    assert access(None, policy("Admin", "shop")) == [f"HIGH {GETS}AmazonEKSAdminPolicy in shop"]
     assert access(None, policy("View", "shop")) == [f"MEDIUM {GETS}AmazonEKSViewPolicy in shop"]
     unknown = policy("View") | {"policyArn": UNKNOWN}
     assert access(policy("View"), unknown) == [f"HIGH {GETS}an access policy that is known only after the update"]
@@ -172,6 +177,8 @@ def test_a_path_of_the_api_server_is_not_covered_by_a_resource() -> None:
         (rule("get", "secrets"), "HIGH"),
         (rule("escalate", "clusterroles", "rbac.authorization.k8s.io"), "HIGH"),
         (rule("*", "pods"), "HIGH"),
+        *((rule(each, "clusterroles"), "HIGH") for each in ("escalate", "bind", "impersonate")),
+        *((rule("create", each), "HIGH") for each in DANGEROUS.split()),
     ],
 )
 def test_a_new_role_is_as_risky_as_what_it_allows(new: dict[str, Any], risk: str) -> None:
@@ -217,3 +224,11 @@ def test_administrators_and_everybody_are_alarming() -> None:
     assert find(binding([ADA], [ADA], ("view", "cluster-admin")))[0].startswith("HIGH widen-kubernetes-rbac: user ada")
     for group in ("system:masters", "system:unauthenticated"):
         assert find(binding(None, [{"kind": "Group", "name": group}]))[0].startswith("HIGH")
+
+
+def test_administrators_and_everybody_are_a_high_risk() -> None:
+    for name in ("admin", "cluster-admin"):
+        assert find(binding(None, [ADA], [name]))[0].startswith("HIGH widen-kubernetes-rbac: user ada gets: ")
+    for group in ("system:masters", "system:authenticated", "system:unauthenticated", "system:anonymous"):
+        found = find(binding(None, [{"kind": "Group", "name": group}]))
+        assert found[0].startswith(f"HIGH widen-kubernetes-rbac: group {group} gets: ")

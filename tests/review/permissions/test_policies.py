@@ -154,11 +154,17 @@ def test_a_role_that_is_replaced_keeps_its_policies() -> None:
 
 def test_a_new_role_is_less_alarming_unless_it_may_do_much() -> None:
     new = step(ROLE, "web", None, {})
-    broad = ("sqs:*", "s3:**", "*:*", "iam:PassRole", "iam:*Role")
+    broad = ["sqs:*", "s3:**", "*:*", "iam:PassRole", "iam:*Role", "iam:CreatePolicyVersion"]
+    broad += [f"iam:{verb}{kind}Policy" for verb in ("Attach", "Put") for kind in ("Role", "User", "Group")]
+    broad += ["iam:SetDefaultPolicyVersion", "iam:CreateAccessKey", "iam:UpdateAssumeRolePolicy", "sts:AssumeRole"]
     for action, risk in (("sqs:SendMessage", "MEDIUM"), *((each, "HIGH") for each in broad)):
         given = {"role": UNKNOWN, "policy": document(allow(action))}
         found = find(new, step(INLINE, "p", None, given, depends={"role": urn(ROLE, "web")}))
         assert found == [f"{risk} widen-iam: IAM role web may do: {action} on every resource"]
+    managed = ("AdministratorAccess", "PowerUserAccess", "AmazonS3FullAccess", "AmazonEC2FullAccessV2")
+    for name, risk in (("ReadOnlyAccess", "MEDIUM"), *((each, "HIGH") for each in managed)):
+        given = {"role": UNKNOWN, "policyArn": f"arn:aws:iam::aws:policy/{name}"}
+        assert find(new, step(ATTACHMENT, "a", None, given, depends={"role": urn(ROLE, "web")}))[0].startswith(risk)
 
 
 def test_a_managed_policy_that_is_attached_is_named() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import product
 from typing import Any
 
 import pytest
@@ -105,6 +106,80 @@ def test_a_setting_that_becomes_weaker_is_reported_and_one_that_becomes_stronger
     assert found.endswith(f" x becomes weaker: {text}")
     assert find(step(type_, "x", weak, strong)) == []
     assert find(step(type_, "x", strong, strong | {"tags": {"a": "b"}})) == []
+
+
+KEY_IDS = "kmsKeyId kmsMasterKeyId content.inputs.kmsKeyId"
+MACHINES = f"{TEMPLATE} {CONFIGURATION} aws:ec2/instance:Instance"
+RDS = "aws:rds/instance:Instance aws:rds/cluster:Cluster aws:rds/globalCluster:GlobalCluster"
+DATABASES = f"{RDS} aws:docdb/cluster:Cluster aws:neptune/cluster:Cluster"
+ACLS = "private log-delivery-write bucket-owner-read bucket-owner-full-control aws-exec-read"
+BLOCKS = "blockPublicAcls blockPublicPolicy ignorePublicAcls restrictPublicBuckets"
+BALANCERS = f"{BALANCER} aws:alb/loadBalancer:LoadBalancer aws:elb/loadBalancer:LoadBalancer"
+AUTO_MODE, ANY = "kubernetes:eks.amazonaws.com/v1:NodeClass", "aws:x/y:Y"
+PUBLIC_IP = "publiclyAccessible associatePublicIpAddress networkInterfaces.associatePublicIpAddress"
+PROTECTED = "deletionProtection enableDeletionProtection deletionProtectionEnabled disableApiTermination"
+HOPS, KMS_STATES = "metadataOptions.httpPutResponseHopLimit", "aws:ebs/encryptionByDefault:E aws:kms/key:Key"
+JOB = "spec.jobTemplate.spec.template.spec"
+WORKLOADS = f"{DEPLOYMENT} kubernetes:batch/v1:Job kubernetes:core/v1:Pod"
+ENTRIES = [
+    ("public-endpoint", BALANCERS, "internal", "true", "false", True),
+    ("public-endpoint", ANY, PUBLIC_IP, "false", "true", True),
+    ("public-endpoint", AUTO_MODE, "spec.advancedNetworking.associatePublicIPAddress", "false", "true", True),
+    ("public-endpoint", ANY, "mapPublicIpOnLaunch", "false", "true", False),
+    ("public-endpoint", ANY, BLOCKS, "true", "false", False),
+    ("public-endpoint", "aws:s3/bucket:Bucket aws:s3/bucketAcl:BucketAcl", "acl", ACLS, "public-read", True),
+    ("public-endpoint", "aws:ec2/amiLaunchPermission:A", "group", "", "all", True),
+    ("weaken-encryption", CLUSTER, "encryptionConfig", "x", "", False),
+    ("weaken-encryption", ANY, KEY_IDS, "x", "", False),
+    ("weaken-encryption", TEMPLATE, DISK, "true", "false", True),
+    ("weaken-encryption", NODE_CLASS, f"spec.{DISK}", "true", "false", True),
+    ("weaken-encryption", "aws:ebs/volume:Volume aws:efs/fileSystem:FileSystem", "encrypted", "true", "false", True),
+    ("weaken-encryption", DATABASES, "storageEncrypted", "true", "false", True),
+    ("weaken-encryption", ANY, "rootBlockDevice.encrypted serverSideEncryption.enabled enableKeyRotation", "true",
+     "false", False),
+    ("weaken-encryption", "kubernetes:storage.k8s.io/v1:StorageClass", "parameters.encrypted", "true", "false", False),
+    ("weaken-encryption", "aws:s3/bucketServerSideEncryptionConfiguration:B", "rules", "x", "", False),
+    ("weaken-encryption", KMS_STATES, "enabled isEnabled", "true", "false", False),
+    ("weaken-encryption", "aws:lb/listener:L aws:alb/listener:L", "protocol", "HTTPS TLS", "TCP", False),
+    ("weaken-protection", ANY, f"{PROTECTED} pointInTimeRecovery.enabled", "true", "false", False),
+    ("weaken-protection", ANY, "skipFinalSnapshot forceDestroy forceDelete", "false", "true", False),
+    ("weaken-protection", ANY, "deletionWindowInDays", "30", "7", False),
+    ("weaken-protection", ANY, "backupRetentionPeriod", "1", "0", False),
+    ("weaken-protection", ANY, "imageTagMutability", "IMMUTABLE", "MUTABLE", False),
+    ("weaken-protection", "aws:s3/bucketVersioning:B", "versioningConfiguration.status", "Enabled", "Suspended", False),
+    ("weaken-protection", "kubernetes:storage.k8s.io/v1:StorageClass", "reclaimPolicy", "Retain", "Delete", False),
+    ("weaken-logging", LOGS, "retentionInDays", "0 365", "90", False),
+    ("weaken-logging", ANY, "trafficType", "ALL", "REJECT", False),
+    ("weaken-logging", "aws:ssm/document:D", "content.inputs.cloudWatchStreamingEnabled", "true", "false", False),
+    ("widen-network", "aws:eks/addon:Addon", "configurationValues.enableNetworkPolicy", "true", "false", False),
+    ("widen-network", POLICY, "spec", "x", "", False),
+    ("weaken-metadata-service", MACHINES, TOKENS, "required", "optional", True),
+    ("weaken-metadata-service", NODE_CLASS, f"spec.{TOKENS}", "required", "optional", True),
+    ("weaken-metadata-service", MACHINES, HOPS, "1", "2", False),
+    ("weaken-metadata-service", NODE_CLASS, f"spec.{HOPS}", "1", "2", False),
+    *(
+        ("weaken-pod-security", WORKLOADS, f"{spec}.{path}", "false", "true", True)
+        for spec in ("spec", "spec.template.spec", JOB)
+        for path in ("containers.securityContext.privileged", "initContainers.securityContext.privileged",
+                     "hostNetwork", "hostPID", "hostIPC")
+    ),
+    ("widen-cluster-access", CLUSTER, "accessConfig.authenticationMode", "API", "CONFIG_MAP", False),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("rule", "types", "paths", "strong", "weak", "if_new"), ENTRIES)
+def test_each_setting_is_compared(rule: str, types: str, paths: str, strong: str, weak: str, if_new: bool) -> None:  # noqa: FBT001
+    def nest(path: str, value: str) -> dict[str, Any]:
+        name, _, rest = path.partition(".")
+        return ({name: nest(rest, value)} if rest else {name: value}) if value else {}
+
+    for type_, path, value in product(types.split(), paths.split(), strong.split() or [""]):
+        assert any(f" {rule}: " in each and "weaker: " in each for each in find(
+            step(type_, "x", nest(path, value), nest(path, weak))
+        )), (type_, path, value)  # fmt: skip
+        created = find(step(type_, "x", None, nest(path, weak)))
+        said = f"x is created weaker than it could be: {path} is {weak}"
+        assert any(f"MEDIUM {rule}: " in each and said in each for each in created) is if_new, (type_, path)
 
 
 def test_new_resources_are_reported_where_they_could_be_stronger() -> None:
