@@ -10,7 +10,7 @@ import pytest
 from multiarch.observed.resources.nodes import AUTO_MODE_CLASS
 from multiarch.observed.resources.paths import UNKNOWN
 from multiarch.review.model import Operation, Step
-from multiarch.review.nodes import node_rolls
+from multiarch.review.nodes import node_rolls, placement
 from multiarch.rules import Finding, Risk
 from tests.review.by_hand import (
     CLUSTER,
@@ -150,6 +150,21 @@ def test_a_deleted_group_with_a_successor_is_of_less_risk() -> None:
     )
     assert "It has a successor: graviton is renamed to arm." in found["roll-nodes"][0].details
     assert "remove-nodes" not in found
+
+
+@pytest.mark.parametrize(
+    ("other", "added"),
+    [({"capacityType": "SPOT"}, ["arm"]), ({}, ["arm-a", "arm-b"])],
+    ids=["another capacity type", "a split"],
+)
+def test_a_deleted_group_without_one_successor_of_the_same_nodes_is_not_renamed(
+    other: dict[str, Any], added: list[str]
+) -> None:
+    new = [made(GROUP, name, None, {**MANAGED, **other}) for name in added]
+    seen = change(made(GROUP, "graviton", MANAGED, None), *new)
+    assert by_rule(node_rolls.find_node_rolls(seen)).keys() == {"remove-nodes"}
+    found = by_rule(placement.find_placement_changes(seen))
+    assert [each.subject for each in found["add-group"]] == [f"node group {name}" for name in added]
 
 
 def test_node_pools_that_drift_for_the_same_reason_are_one_finding() -> None:
