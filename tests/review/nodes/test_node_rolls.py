@@ -153,18 +153,23 @@ def test_a_deleted_group_with_a_successor_is_of_less_risk() -> None:
 
 
 @pytest.mark.parametrize(
-    ("other", "added"),
-    [({"capacityType": "SPOT"}, ["arm"]), ({}, ["arm-a", "arm-b"])],
-    ids=["another capacity type", "a split"],
+    ("gone", "added", "other"),
+    [
+        (["graviton"], ["arm"], {"capacityType": "SPOT"}),
+        (["graviton"], ["arm-a", "arm-b"], {}),
+        (["arm-a", "arm-b"], ["graviton"], {}),
+    ],
+    ids=["another capacity type", "split", "joined"],
 )
-def test_a_deleted_group_without_one_successor_of_the_same_nodes_is_not_renamed(
-    other: dict[str, Any], added: list[str]
+def test_deleted_groups_without_one_successor_of_the_same_nodes_are_not_renamed(
+    gone: list[str], added: list[str], other: dict[str, Any]
 ) -> None:
-    new = [made(GROUP, name, None, {**MANAGED, **other}) for name in added]
-    seen = change(made(GROUP, "graviton", MANAGED, None), *new)
-    assert by_rule(node_rolls.find_node_rolls(seen)).keys() == {"remove-nodes"}
-    found = by_rule(placement.find_placement_changes(seen))
-    assert [each.subject for each in found["add-group"]] == [f"node group {name}" for name in added]
+    old = [made(GROUP, name, MANAGED, None) for name in gone]
+    seen = change(*old, *(made(GROUP, name, None, {**MANAGED, **other}) for name in added))
+    removed = node_rolls.find_node_rolls(seen)
+    assert [(each.rule.name, each.subject) for each in removed] == [("remove-nodes", f"node group {n}") for n in gone]
+    new = by_rule(placement.find_placement_changes(seen))["add-group"]
+    assert [each.subject for each in new] == [f"node group {name}" for name in added]
 
 
 def test_node_pools_that_drift_for_the_same_reason_are_one_finding() -> None:
