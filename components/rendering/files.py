@@ -164,6 +164,8 @@ def _check_replaceable(target: Path) -> None:
     hint = "Render into another folder, or empty it."
     if not (target / MARKER).is_file():
         raise MultiarchError(f"{target} holds files but no {MARKER}, so it is not a rendering.", hint=hint)
+    if '"urn:pulumi:' not in (target / MARKER).read_text(encoding="utf-8", errors="replace"):
+        raise MultiarchError(f"{target / MARKER} is not from a rendering.", hint=hint)
     for path in sorted(target.rglob("*")):
         name = path.relative_to(target).as_posix()
         if path.is_symlink() or not (path.is_dir() or _OWN.fullmatch(name)):

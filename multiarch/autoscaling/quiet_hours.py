@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import re
 from datetime import UTC, datetime, timedelta
-from itertools import islice, pairwise
+from itertools import islice, pairwise, takewhile
+from math import inf
 
 from cronsim import CronSim, CronSimError
 
@@ -19,8 +20,9 @@ _FIELDS = 5
 _FIELD = re.compile(r"(?!.*[0-9]{3})[0-9*/,-]+|(?:[a-z]{3}[,-]?)+", re.ASCII | re.IGNORECASE)
 _SUNDAY = "7"
 _FIRST = datetime(2025, 1, 1, tzinfo=UTC)
-_STARTS = 10_000
-"""A week of a schedule that starts every minute has as many; others have a pause before that."""
+_LAST = datetime(2030, 1, 1, tzinfo=UTC)
+_STARTS = 20_000
+"""Two weeks of a schedule that starts every minute."""
 
 
 def check_schedule(schedule: str) -> str | None:
@@ -44,8 +46,10 @@ def explain_endless(schedule: str, duration: str) -> str | None:
     if check_schedule(schedule) or check_quiet_duration(duration):
         return None
     seconds = parse_seconds(duration)
-    starts = islice(CronSim(schedule, _FIRST), _STARTS)
-    if any((later - earlier).total_seconds() > seconds for earlier, later in pairwise(starts)):
+    # A leap day and the longest months are among the starts of these years.
+    starts = takewhile(lambda start: start < _LAST, islice(CronSim(schedule, _FIRST), _STARTS))
+    pauses = ((later - earlier).total_seconds() for earlier, later in pairwise(starts))
+    if next(pauses, inf) > seconds or any(pause > seconds for pause in pauses):
         return None
     return f"{schedule!r} starts again before {duration} is over: quiet hours never end, and nothing is ever moved"
 

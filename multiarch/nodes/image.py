@@ -83,7 +83,7 @@ def _derived(
             "no-such-image",
             spec.types_path,
             f"{instance.name} is {architecture} with accelerator {wanted}: {error.message}",
-            hint=error.hint,
+            hint=error.hint or "Choose another amiFamily.",
         )
         return None
 
@@ -111,17 +111,34 @@ def _written(
         report("ami-family-mismatch", path, f"{found.name} is {found.family} and amiFamily is {spec.ami_family}.")
         fits = False
     if found.architecture is not architecture:
-        message = f"{found.name} is {found.architecture} and {instance.name} is {architecture}."
-        report("ami-type-architecture", path, message)
+        hint = _suggest(found, architecture, instance.accelerator)
+        report(
+            "ami-type-architecture",
+            path,
+            f"{found.name} is {found.architecture} and {instance.name} is {architecture}.",
+            hint=hint,
+        )
         fits = False
     elif not found.serves(instance.accelerator) and instance.accelerator is not Accelerator.OTHER:
         report(
             "ami-type-accelerator",
             path,
             f"{found.name} is for accelerator {found.accelerator} and {instance.name} has {instance.accelerator}.",
+            hint=_suggest(found, architecture, instance.accelerator),
         )
         fits = False
     return found if fits else None
+
+
+def _suggest(found: AmiType, architecture: Architecture, accelerator: Accelerator) -> str:
+    """Suggest the amiType of the same family that fits."""
+    try:
+        fitting = choose_ami_type(found.family, architecture, accelerator, fips=found.fips)
+    except UnknownFactError:
+        return (
+            f"{found.family} has no image for {architecture} with accelerator {accelerator}; choose another amiFamily."
+        )
+    return f"Write {fitting.name}, or omit amiType."
 
 
 def check_amazon_linux_2(

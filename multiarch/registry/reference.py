@@ -18,11 +18,13 @@ DEFAULT_TAG = "latest"
 REPOSITORY_LENGTH = 255
 """The most characters of a repository, without its registry."""
 
+_LAST_PORT = 65535
 _OFFICIAL = "library/"
 # What old Docker configurations call Docker Hub.
 _HUB_ALIASES = frozenset({"docker.io", "index.docker.io"})
 _LABEL = r"(?:[a-zA-Z0-9]|[a-zA-Z0-9][a-zA-Z0-9-]*[a-zA-Z0-9])"
 _HOST = re.compile(rf"(?:{_LABEL}(?:\.{_LABEL})*|\[[a-fA-F0-9:]+\])(?::[0-9]+)?")
+_PORT = re.compile(r":[0-9]+\Z")
 _PART = re.compile(r"[a-z0-9]+(?:(?:[._]|__|-+)[a-z0-9]+)*")
 _TAG = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,127}")
 _HEX_LENGTHS = {"sha256": 64, "sha384": 96, "sha512": 128}
@@ -166,6 +168,9 @@ def _split_registry(name: str) -> tuple[str, str]:
 def _check_name(text: str, registry: str, repository: str) -> None:
     if not _HOST.fullmatch(registry):
         raise InvalidReferenceError(text, f"invalid registry host {registry!r} (HOST or HOST:PORT)")
+    port = (_PORT.search(registry) or ("",))[0].lstrip(":0")
+    if len(port) > len(str(_LAST_PORT)) or int(port or 0) > _LAST_PORT:
+        raise InvalidReferenceError(text, f"port {port[:20]} is above {_LAST_PORT}")
     if registry.startswith("["):
         name = registry[: registry.index("]") + 1]
         try:

@@ -33,6 +33,7 @@ _REDIRECTS = frozenset({301, 302, 303, 307, 308})
 # Headers that may follow a redirect to another server.
 _PUBLIC_HEADERS = frozenset({"accept", "accept-encoding", "user-agent"})
 _PRINTABLE = re.compile(r"[\x21-\x7e]+")
+_BAD_REQUEST = 400
 
 
 class RegistryTransport:
@@ -255,14 +256,27 @@ class RegistryTransport:
     async def _find_scheme(self, operation: ReadOperation, endpoint: Endpoint) -> str:
         """Return ``https``, or ``http`` where the server does not speak TLS. Sends no credentials."""
         try:
-            response = await self._send(operation, endpoint, "GET", _root(operation, endpoint, "https", "/"), {}, None)
+            await self._ask_root(operation, endpoint, "https")
         except RegistryError as error:
-            # Some servers without TLS close the connection.
-            if error.reason not in {RegistryReason.REJECTED_HTTP, RegistryReason.UNREACHABLE}:
+            if error.reason is RegistryReason.REJECTED_HTTP:
+                return "http"
+            if error.reason is not RegistryReason.UNREACHABLE:
                 raise
-            return "http"
-        response.release()
+            # A server without TLS may close the connection, and so may one that is down or restarts: HTTP is for one
+            # that answers it. Go servers answer 400 to plain HTTP on a TLS port.
+            try:
+                if await self._ask_root(operation, endpoint, "http") != _BAD_REQUEST:
+                    return "http"
+            except RegistryError:
+                pass
+            raise
         return "https"
+
+    async def _ask_root(self, operation: ReadOperation, endpoint: Endpoint, scheme: str) -> int:
+        """Return the status of ``/``."""
+        response = await self._send(operation, endpoint, "GET", _root(operation, endpoint, scheme, "/"), {}, None)
+        response.release()
+        return response.status
 
 
 def _new_context(operation: ReadOperation, ca_files: tuple[Path, ...], verify: bool) -> ssl.SSLContext:  # noqa: FBT001

@@ -31,11 +31,20 @@ _ENDS: Final[Mapping[str, tuple[AnswerStatus, str, str]]] = {
     "deliverytimedout": (AnswerStatus.OFFLINE, "the SSM agent did not take the command in time", _DELIVERY),
     "undeliverable": (AnswerStatus.OFFLINE, "the command could not be delivered to the SSM agent", _DELIVERY),
     "cancelled": (AnswerStatus.NOT_ASKED, "the command was cancelled before it ended", _AGAIN),
+    "terminated": (AnswerStatus.NOT_ASKED, "SSM ended the command after errors on other nodes", _AGAIN),
+    "invalidplatform": (AnswerStatus.NOT_ASKED, "the document does not support the node's platform", _LINUX),
+    "accessdenied": (
+        AnswerStatus.NOT_ASKED,
+        "access denied for this instance",
+        "Use credentials that allow ssm:SendCommand for it.",
+    ),
+    "rateexceeded": (
+        AnswerStatus.NOT_ASKED,
+        "the account has too many pending commands",
+        "Run the command again when others have ended.",
+    ),
 }
-"""By status detail, in lower case and without spaces: the API and the console write the same status differently.
-
-Others are named as SSM reports them.
-"""
+"""By status detail, in lower case and without spaces: the API and the console write the same status differently."""
 
 
 def explain_unreachable(instance: str, row: Mapping[str, Any] | None) -> InstanceAnswer | None:

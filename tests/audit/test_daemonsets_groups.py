@@ -152,7 +152,9 @@ def test_add_ons_run_on_no_node_of_eks_auto_mode() -> None:
     plan = planned({"autoscaling": {"use": "auto-mode"}})
     made = list_planned_daemon_sets(plan)
     columns = list_planned_groups(plan, list_label_keys(made)).groups
-    for row in audit_daemon_sets(made, columns).rows:
+    rows = audit_daemon_sets(made, columns).rows
+    assert {row.daemon_set.name for row in rows} >= {"aws-node", "kube-proxy", "ebs-csi-node"}
+    for row in rows:
         cells = zip(columns, row.cells, strict=True)
         assert {column.kind for column, cell in cells if cell.outcome is DaemonSetOutcome.RUNS} == {"node group"}
 

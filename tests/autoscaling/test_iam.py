@@ -1,9 +1,10 @@
-"""What the autoscalers may do: the documented actions of each statement, and call by call."""
+"""What the autoscalers may do: statement by statement as documented, and call by call."""
 
 from __future__ import annotations
 
 import json
 import re
+from collections.abc import Mapping
 from typing import Any
 
 import pytest
@@ -20,46 +21,44 @@ from multiarch.autoscaling.iam import (
 )
 from multiarch.facts.limits import MAX_MANAGED_POLICY_CHARACTERS
 from tests.autoscaling.evaluation import Call, allowed
+from tests.autoscaling.iam_facts import (
+    ASKS,
+    AUTOSCALER_FACTS,
+    CLASS,
+    HAS,
+    HOME,
+    KARPENTER_FACTS,
+    NAMED,
+    OWNED,
+    POOL,
+    QUEUE,
+    ROLE,
+)
 
-ROLE = "arn:aws:iam::111122223333:role/shop-dev-karpenter-nodes"
-QUEUE = "arn:aws:sqs:eu-west-1:111122223333:shop-dev-karpenter"
 SCOPE = ArnScope("aws", "eu-west-1", "111122223333", "shop-dev")
 KARPENTER: Any = build_karpenter_policies(SCOPE, node_role_arn=ROLE, queue_arn=QUEUE)
 AUTOSCALER: Any = build_cluster_autoscaler_policy("shop-dev")
 SERVICES = ("ec2", "eks", "sqs", "ssm")
-# https://karpenter.sh/v1.14/reference/cloudformation/#controller-authorization
-DOCUMENTED = {
-    "AllowScopedEC2InstanceAccessActions": "ec2: CreateFleet RunInstances",
-    "AllowScopedEC2LaunchTemplateAccessActions": "ec2: CreateFleet RunInstances",
-    "AllowScopedEC2InstanceActionsWithTags": "ec2: CreateFleet CreateLaunchTemplate RunInstances",
-    "AllowScopedResourceCreationTagging": "ec2: CreateTags",
-    "AllowScopedResourceTagging": "ec2: CreateTags",
-    "AllowScopedDeletion": "ec2: DeleteLaunchTemplate TerminateInstances",
-    "AllowPassingInstanceRole": "iam: PassRole",
-    "AllowScopedInstanceProfileCreationActions": "iam: CreateInstanceProfile",
-    "AllowScopedInstanceProfileTagActions": "iam: TagInstanceProfile",
-    "AllowScopedInstanceProfileActions": "iam: AddRoleToInstanceProfile DeleteInstanceProfile "
-    "RemoveRoleFromInstanceProfile",
-    "AllowAPIServerEndpointDiscovery": "eks: DescribeCluster",
-    "AllowInterruptionQueueActions": "sqs: DeleteMessage GetQueueUrl ReceiveMessage",
-    "AllowZonalShiftStatusReadOnly": "arc-zonal-shift: GetManagedResource",
-    "AllowRegionalReadActions": "ec2: DescribeCapacityReservations DescribeImages DescribeInstanceStatus "
-    "DescribeInstanceTypeOfferings DescribeInstanceTypes DescribeInstances DescribeLaunchTemplates "
-    "DescribePlacementGroups DescribeSecurityGroups DescribeSpotPriceHistory DescribeSubnets",
-    "AllowSSMReadActions": "ssm: GetParameter",
-    "AllowPricingReadActions": "pricing: GetProducts",
-    "AllowUnscopedInstanceProfileListAction": "iam: ListInstanceProfiles",
-    "AllowInstanceProfileReadActions": "iam: GetInstanceProfile",
-}
 
 
-def test_karpenters_policies_have_the_documented_statements_in_their_order() -> None:
-    found = {
-        each["Sid"]: f"{each['Action'][0].partition(':')[0]}: {' '.join(a.partition(':')[2] for a in each['Action'])}"
-        for document in KARPENTER.values()
-        for each in document["Statement"]
-    }
-    assert list(found.items()) == list(DOCUMENTED.items())
+def as_facts(document: Mapping[str, Any]) -> list[object]:
+    """Each statement's id, actions, resources and conditions; the order of actions and resources means nothing."""
+    found: list[object] = []
+    for each in document["Statement"]:
+        assert each["Effect"] == "Allow"
+        resources = [each["Resource"]] if isinstance(each["Resource"], str) else each["Resource"]
+        found.append((each["Sid"], sorted(each["Action"]), sorted(resources), each.get("Condition", {})))
+    return found
+
+
+@pytest.mark.parametrize("name", [*KARPENTER_POLICY_NAMES, "cluster-autoscaler"])
+def test_each_statement_has_the_documented_actions_resources_and_conditions(name: str) -> None:
+    found = AUTOSCALER if name == "cluster-autoscaler" else KARPENTER[name]
+    expected = AUTOSCALER_FACTS if name == "cluster-autoscaler" else KARPENTER_FACTS[name]
+    assert as_facts(found) == [
+        (sid, sorted(actions.split()), sorted(resources.split()), conditions)
+        for sid, actions, resources, conditions in expected
+    ]
 
 
 def test_no_policy_names_anything_of_another_partition_or_region() -> None:
@@ -79,9 +78,7 @@ def test_each_policy_fits_into_a_managed_policy_with_the_longest_names() -> None
     assert max(len(format_policy(each)) for each in documents.values()) < MAX_MANAGED_POLICY_CHARACTERS
 
 
-HAS, ASKS = "aws:ResourceTag/", "aws:RequestTag/"
-OWNED, OTHERS, NAMED = "kubernetes.io/cluster/shop-dev", "kubernetes.io/cluster/shop-prod", "eks:eks-cluster-name"
-POOL, CLASS, HOME = "karpenter.sh/nodepool", "karpenter.k8s.aws/ec2nodeclass", "topology.kubernetes.io/region"
+OTHERS = "kubernetes.io/cluster/shop-prod"
 EC2 = "arn:aws:ec2:eu-west-1:111122223333:"
 INSTANCE, PROFILE = f"{EC2}instance/i-1", "arn:aws:iam::111122223333:instance-profile/shop"
 WEB = "general-arm64-spot"
@@ -130,17 +127,6 @@ TAG = f"{HAS}k8s.io/cluster-autoscaler/"
 )
 def test_an_autoscaler_changes_what_is_of_its_own_cluster_alone(may: bool, call: Call) -> None:  # noqa: FBT001
     assert allowed([*KARPENTER.values(), AUTOSCALER], call) is may
-
-
-def test_the_cluster_autoscaler_reads_what_its_readme_names() -> None:
-    read, _ = AUTOSCALER["Statement"]
-    groups = ("AutoScalingGroups", "AutoScalingInstances", "LaunchConfigurations", "ScalingActivities")
-    assert read["Action"] == [
-        *(f"autoscaling:Describe{each}" for each in groups),
-        *(f"ec2:Describe{each}" for each in ("Images", "InstanceTypes", "LaunchTemplateVersions")),
-        "ec2:GetInstanceTypesFromInstanceRequirements",
-        "eks:DescribeNodegroup",
-    ]
 
 
 RULES = ["arn:aws:events:eu-west-1:111122223333:rule/shop-dev-health-*"]

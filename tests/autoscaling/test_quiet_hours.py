@@ -40,6 +40,8 @@ def test_quiet_hours_last_from_a_start_for_their_duration(
         ("0 8 * * mon-fri", "72h", True),
         ("* * * * mon-fri", "1m", False),  # Saturday comes after thousands of starts
         ("0 0 29 2 *", "240h", False),
+        ("0 0 1 1 *", "9000h", True),
+        ("* * 1-8 * *", "1m", False),
         ("0 8 * *", "24h", False),  # not valid: told where it stands
     ],
 )

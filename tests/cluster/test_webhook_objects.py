@@ -68,7 +68,6 @@ EVERYTHING: dict[str, Any] = {
     "configuration": {
         "mode": "prefer",
         "taints": ["arch=arm64:NoSchedule", "graviton:NoExecute"],
-        "events": True,
         "registries": {"pullSecrets": ["default/registry"], "plainHttp": ["registry.local:5000"]},
     },
 }
@@ -113,7 +112,6 @@ REQUESTS: dict[str, Object] = {
     ("settings", "allowed"),
     [
         ({}, []),
-        ({"events": True}, ["event"]),
         ({"registries": {"pullSecrets": ["default/registry"]}}, ["named secret"]),
     ],
 )
@@ -172,9 +170,9 @@ def test_helm_installs_upgrades_and_uninstalls_the_chart(helm_runs: HelmRuns) ->
     said = helm_runs.change("install", "--create-namespace")
     assert "kubectl label namespace NAMESPACE multiarch-eks/webhook=observe" in said
     first = helm_runs.certificate()
-    helm_runs.change("upgrade", configuration={"events": True})
+    helm_runs.change("upgrade", configuration={"annotate": True})
     assert helm_runs.certificate() == first
-    assert {each["sideEffects"] for each in helm_runs.registration()["webhooks"]} == {"NoneOnDryRun"}
+    assert {each["sideEffects"] for each in helm_runs.registration()["webhooks"]} == {"None"}
     helm_runs.kube.delete({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": SECRET, "namespace": NAME}})
     helm_runs.change("upgrade")
     assert helm_runs.certificate()["tls.crt"] != first["tls.crt"]

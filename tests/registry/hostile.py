@@ -81,7 +81,8 @@ class Hostile:
     async def _answered(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         with suppress(OSError, asyncio.IncompleteReadError):
             start = await reader.readexactly(1)
-            if start == _TLS:
+            if start == _TLS:  # as servers in Go say
+                writer.write(b"HTTP/1.0 400 Bad Request\r\n\r\n")
                 return
             first, *rows = (start + await reader.readuntil(b"\r\n\r\n")).decode("latin-1").strip().split("\r\n")
             method, path, _ = first.split(" ", 2)

@@ -107,6 +107,28 @@ def test_a_host_that_is_gone_is_left_alone_for_a_while() -> None:
     asyncio.run(read())
 
 
+def test_a_host_that_answered_nothing_is_tried_with_tls_again() -> None:
+    """Plain HTTP is for a server that answered it: one that restarts does not lose TLS for good."""
+    begun: list[bytes] = []
+
+    async def close(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        begun.append(await reader.read(1))
+        writer.close()
+
+    async def read() -> None:
+        server = await asyncio.start_server(close, "127.0.0.1", 0)
+        host = f"127.0.0.1:{server.sockets[0].getsockname()[1]}"
+        async with server, client(dataclasses.replace(HASTY, down_seconds=0.001)) as opened:
+            for tag in ("1.0", "2.0"):
+                before = len(begun)
+                with pytest.raises(RegistryError, match="unreachable"):
+                    await opened.manifest(Reference(host, "team/image", tag, None))
+                assert begun[before] == b"\x16"
+                await asyncio.sleep(0.01)
+
+    asyncio.run(read())
+
+
 def test_no_more_requests_at_once_than_allowed() -> None:
     async def read() -> None:
         async with serving(delay=0.02) as registry, client(dataclasses.replace(QUICK, concurrency=3)) as opened:
@@ -129,6 +151,13 @@ def test_a_digest_is_read_once_and_a_tag_each_time(bytes_: int, requests: int) -
 
     asking(server, read, settings=dataclasses.replace(QUICK, memory_bytes=bytes_))
     assert len(server.asked) == requests
+
+
+def test_the_digest_of_a_type_that_is_not_read_is_no_fault() -> None:
+    """That of a signed manifest of Docker's schema 1 is of a part of it."""
+    signed = ("Content-Type", "application/vnd.docker.distribution.manifest.v1+prettyjws")
+    server = Hostile(lambda _: http(200, b'{"schemaVersion": 1}', signed, REPLACED))
+    assert asking(server, digest, settings=QUICK) == compute_digest(b'{"schemaVersion": 1}')
 
 
 BLOB = Descriptor("application/json", compute_digest(b"content"), 7)

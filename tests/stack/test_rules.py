@@ -23,6 +23,21 @@ from tests.stack import (
 from tests.stack.files import CONFIG, PROJECT, Project
 from tests.stack.words import plan
 
+# What EKS, EC2, Kubernetes or an autoscaler rejects is an error, and none of these.
+WARNINGS = """
+    addon-not-checked addon-unknown addon-without-policies al2-ended amd64-beside-others ami-not-pinned
+    ami-release-alone auto-mode-addon auto-mode-session autoscaler-not-used autoscaler-unreachable aws-auth-line
+    cluster-not-read controller-single-node coredns-waits device-plugin-unreachable documentation-cidr
+    efa-security-group efa-zones esc-environment fargate-pod-identity group-of-several-zones group-stays-empty
+    imds-hop-limit insecure-kubelet-flag instance-type-unused kubernetes-ends-soon kubernetes-extended
+    kubernetes-forced-upgrade kubernetes-unconfirmed max-pods migration-architecture migration-sizes
+    no-device-plugin no-driver-image no-free-pod-addresses no-group-can-grow no-vpc-cni not-drained one-zone
+    open-to-all policy-ami-pinned pool-without-limit prod-unprotected public-cidr rebalance-image-not-pinned
+    rebalance-not-used rebalance-unreachable service-account-without-policies session-without-nodes spot-single-type
+    storage-class-unreachable termination-handler-unreachable unused-acknowledgement upgrade-policy-soon
+    webhook-architecture webhook-image-not-pinned webhook-not-used webhook-taint-unused webhook-unreachable
+    zones-not-named
+"""
 KEY = "  multiarch-eks:"
 IN_GROUP = "      "
 FILES: list[tuple[str, str | bytes]] = [
@@ -116,6 +131,10 @@ def test_a_rejection_that_has_no_words_of_its_own_is_a_rule_too() -> None:
 def test_support_that_ends_soon_after_extended_support_is_a_rule_too() -> None:
     warnings = plan({"kubernetesVersion": "1.33"}, today=date(2027, 7, 1)).warnings
     assert "kubernetes-forced-upgrade" in {problem.rule for problem in warnings}
+
+
+def test_the_warnings_are_these_and_every_other_rule_is_an_error() -> None:
+    assert {rule.name for rule in RULES.values() if rule.severity is Severity.WARNING} == set(WARNINGS.split())
 
 
 def test_every_rule_has_a_case_and_every_case_has_a_rule() -> None:

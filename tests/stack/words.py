@@ -7,6 +7,7 @@ from datetime import date
 from typing import Any
 
 from multiarch.errors import Problem, StackError
+from multiarch.rules import Severity
 from multiarch.schema.stack import StackSpec
 from multiarch.stack.load import Stack
 from multiarch.stack.model import Plan
@@ -69,16 +70,22 @@ def plan(change: Mapping[str, Any] | None = None, *, today: date = TODAY, region
 def problems(change: Mapping[str, Any], *, today: date = TODAY) -> tuple[Problem, ...]:
     """All problems of a stack, whether it is rejected or not."""
     try:
-        return plan(change, today=today).warnings
+        warnings = plan(change, today=today).warnings
     except StackError as error:
         return error.problems
+    assert {each.severity for each in warnings} <= {Severity.WARNING}, "a stack with an error is accepted"
+    return warnings
 
 
 Case = tuple[str, dict[str, Any], str, str]
-"""A rule, a change of the smallest stack that breaks it, the key that is told, and words of the message or hint."""
+"""A rule, a change of the smallest stack that breaks it, the key that is told, and words of the message or hint.
+
+Several keys are separated by a comma and a space.
+"""
 
 
 def check_contradiction(rule: str, change: Mapping[str, Any], key: str, says: str) -> None:
-    """A stack with ``change`` has a problem of the rule at the key, with these words in it and a hint."""
-    found = problems(change)
-    assert [each for each in found if (each.rule, each.key) == (rule, key) and says in str(each) and each.hint], found
+    """A stack with ``change`` has problems of the rule at just these keys, one of them with these words and a hint."""
+    found = [each for each in problems(change) if each.rule == rule]
+    assert {each.key for each in found} == set(key.split(", ")), found
+    assert [each for each in found if says in str(each) and each.hint], found

@@ -85,6 +85,7 @@ def new(
     ] = None,
     cluster: NewClusterOptions,
     force: Annotated[bool, typer.Option("--force", help="Replace an existing file.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", hidden=True, help="Accepted from before; nothing prompts.")] = False,  # noqa: ARG001
     access: AccessOptions,
 ) -> None:
     """Write a stack file, as :data:`HELP` says."""

@@ -10,7 +10,7 @@ from typing import Annotated, Literal
 
 import typer
 
-from multiarch.cli.formats import Format, RowsOutputOption, print_report
+from multiarch.cli.formats import Format, OutputOption, print_report
 from multiarch.cli.options import with_groups
 from multiarch.cli.options.aws import AwsOptions
 from multiarch.cli.options.cluster import AccessOptions
@@ -82,7 +82,7 @@ def nodes(
         Literal["error", "warning"],
         typer.Option(metavar="error|warning", help="From which severity on a finding gives exit code 1."),
     ] = "error",
-    output: RowsOutputOption = Format.TABLE,
+    output: OutputOption = Format.TABLE,
 ) -> None:
     """Verify nodes, as :data:`HELP` says."""
     _check(stack, cluster, fix_taints=fix_taints, only_with_it=yes or dry_run)

@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 import typer
 
-from multiarch.cli.formats import Format, RowsOutputOption, print_report
+from multiarch.cli.formats import Format, OutputOption, print_report
 from multiarch.cli.options import with_groups
 from multiarch.cli.options.aws import AwsOptions
 from multiarch.cli.options.cluster import ClusterOptions, ManifestsArgument, SourceOptions
@@ -58,7 +58,7 @@ def pods(
         Literal["wrong", "cannot-tell"],
         typer.Option(metavar="wrong|cannot-tell", help="Exit with 1 on wrong, or also on cannot tell."),
     ] = "wrong",
-    output: RowsOutputOption = Format.TABLE,
+    output: OutputOption = Format.TABLE,
     registries: RegistryOptions,
 ) -> None:
     """Verify pods, as :data:`HELP` says."""

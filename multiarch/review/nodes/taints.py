@@ -17,6 +17,11 @@ _GAINED = {
     Effect.NO_EXECUTE: "pods without the toleration can't be scheduled there, and running ones are evicted",
     Effect.PREFER_NO_SCHEDULE: "pods without the toleration are scheduled there only if no other node has room",
 }
+_CHANGED = {
+    Effect.NO_SCHEDULE: "pods that tolerate only the old value can't be scheduled there; running pods stay",
+    Effect.NO_EXECUTE: "pods that tolerate only the old value can't be scheduled there, and running ones are evicted",
+    Effect.PREFER_NO_SCHEDULE: "pods that tolerate only the old value are kept away where other nodes have room",
+}
 _LOST = {
     Effect.NO_SCHEDULE: "pods without the toleration can be scheduled there from now on",
     Effect.NO_EXECUTE: "pods without the toleration can be scheduled there from now on, and stay",
@@ -32,11 +37,17 @@ def find_taints(group: GroupChange) -> Iterator[Finding]:
         set(group.after.taints) - set(group.before.taints),
         set(group.before.taints) - set(group.after.taints),
     )
+    # Kubernetes allows one taint per key and effect, so another value is a change of the same taint.
+    was = {(taint.key, taint.effect): taint for taint in lost}
     for taint in sorted(gained):
         risk = Risk.HIGH if taint.effect is Effect.NO_EXECUTE else None
-        yield _finding(group, f"Its nodes get the taint {taint}: {_GAINED[taint.effect]}.", risk)
+        if (old := was.pop((taint.key, taint.effect), None)) is not None:
+            text = f"The taint {old} of its nodes becomes {taint}: {_CHANGED[taint.effect]}."
+        else:
+            text = f"Its nodes get the taint {taint}: {_GAINED[taint.effect]}."
+        yield _finding(group, text, risk)
     others = [str(taint) for taint in group.after.taints if is_hard(taint)]
-    for taint in sorted(lost):
+    for taint in sorted(was.values()):
         risk = Risk.LOW if taint.effect is Effect.PREFER_NO_SCHEDULE or others else None
         effect = _LOST[taint.effect]
         if others and is_hard(taint):

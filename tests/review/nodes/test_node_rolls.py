@@ -10,7 +10,7 @@ import pytest
 from multiarch.observed.resources.nodes import AUTO_MODE_CLASS
 from multiarch.observed.resources.paths import UNKNOWN
 from multiarch.review.model import Operation, Step
-from multiarch.review.nodes import node_rolls
+from multiarch.review.nodes import node_rolls, placement
 from multiarch.rules import Finding, Risk
 from tests.review.by_hand import (
     CLUSTER,
@@ -150,6 +150,26 @@ def test_a_deleted_group_with_a_successor_is_of_less_risk() -> None:
     )
     assert "It has a successor: graviton is renamed to arm." in found["roll-nodes"][0].details
     assert "remove-nodes" not in found
+
+
+@pytest.mark.parametrize(
+    ("gone", "added", "other"),
+    [
+        (["graviton"], ["arm"], {"capacityType": "SPOT"}),
+        (["graviton"], ["arm-a", "arm-b"], {}),
+        (["arm-a", "arm-b"], ["graviton"], {}),
+    ],
+    ids=["another capacity type", "split", "joined"],
+)
+def test_deleted_groups_without_one_successor_of_the_same_nodes_are_not_renamed(
+    gone: list[str], added: list[str], other: dict[str, Any]
+) -> None:
+    old = [made(GROUP, name, MANAGED, None) for name in gone]
+    seen = change(*old, *(made(GROUP, name, None, {**MANAGED, **other}) for name in added))
+    removed = node_rolls.find_node_rolls(seen)
+    assert [(each.rule.name, each.subject) for each in removed] == [("remove-nodes", f"node group {n}") for n in gone]
+    new = by_rule(placement.find_placement_changes(seen))["add-group"]
+    assert [each.subject for each in new] == [f"node group {name}" for name in added]
 
 
 def test_node_pools_that_drift_for_the_same_reason_are_one_finding() -> None:

@@ -74,6 +74,12 @@ def test_a_lost_taint_lets_other_pods_in() -> None:
     assert found["open-arm64"][0].level is Risk.HIGH
 
 
+def test_another_value_of_a_taint_is_a_change_of_it() -> None:
+    step = changed(GROUP, "graviton", MANAGED, {"taints": tainted("arch=graviton:NO_SCHEDULE")})
+    (text,) = texts(step, rule="change-taints")
+    assert text.startswith("The taint arch=arm64:NoSchedule of its nodes becomes arch=graviton:NoSchedule: pods that")
+
+
 def test_a_new_untainted_arm64_group_is_open_to_images_for_amd64() -> None:
     new = made(GROUP, "arm", None, {**MANAGED, "taints": tainted("a=b:PREFER_NO_SCHEDULE")})
     assert "exec format error" in texts(OTHER, new, rule="open-arm64")[0]
