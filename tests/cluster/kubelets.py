@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator
+from functools import partial
 from threading import Event, Lock, Thread
 from typing import Self
 
@@ -95,3 +96,26 @@ class Kubelets:
             elif pod.get("status", {}).get("phase") == "Pending":
                 with contextlib.suppress(KubeError):  # gone meanwhile
                     self._kube.patch(named, POD_RUNS, part="status")
+
+
+class Healthy(Kubelets):
+    """Counts the pods of a label ``app`` that are ready and not being deleted, as the disruption controller does.
+
+    ``fewest`` is their minimum so far. It plays no kubelet, and sees what lasts a tenth of a second.
+    """
+
+    def __init__(self, kube: Kube, namespace: str, app: str) -> None:
+        """Nothing is counted yet; see :meth:`running`."""
+        super().__init__(kube)
+        self._pods = partial(kube.list, "v1", "Pod", namespace, selector=f"app={app}")
+        self.fewest: int | None = None
+
+    def step(self) -> None:
+        """Count once."""
+        ready = sum("deletionTimestamp" not in pod["metadata"] and _is_ready(pod) for pod in self._pods())
+        self.fewest = ready if self.fewest is None else min(ready, self.fewest)
+
+
+def _is_ready(pod: Object) -> bool:
+    conditions = pod.get("status", {}).get("conditions") or ()
+    return any(each["type"] == "Ready" and each["status"] == "True" for each in conditions)

@@ -12,6 +12,7 @@ from multiarch.facts.rebalance import PLACEHOLDER_LABEL, PLACEHOLDER_NAMESPACE
 from multiarch.rebalance.install.policy import NAME, NAMESPACE
 from sandbox.cluster.kube import Kube, Object
 from sandbox.cluster.programs import Programs, wait_for
+from tests.cluster.kubelets import Healthy
 from tests.cluster.rebalancing import (
     AMD64_NODES,
     ARM64_NODES,
@@ -115,17 +116,20 @@ def end_of(running: subprocess.Popen[str], timeout: float = 150) -> tuple[int, s
 
 def test_a_run_that_is_killed_leaves_what_the_next_one_clears_up(moving: Moving) -> None:
     moving.add_nodes(ARM64_NODES)
-    running = moving.start(rebalance_plan(**FAST | {"pace": "5s"}))
-    wait_for_a_move(moving)
-    running.kill()
-    end_of(running)
-    ((node, (closed, note)),) = moving.marked().items()
-    assert node in AMD64_NODES
-    assert closed
-    assert note
-    end_lease(moving)
-    code, said = moving.rebalance(rebalance_plan(**FAST))
+    with Healthy(moving.kube, SPACE, API).running() as healthy:
+        running = moving.start(rebalance_plan(**FAST | {"pace": "5s"}))
+        wait_for_a_move(moving)
+        running.kill()
+        end_of(running)
+        ((node, (closed, note)),) = moving.marked().items()
+        assert node in AMD64_NODES
+        assert closed
+        assert note
+        end_lease(moving)
+        code, said = moving.rebalance(rebalance_plan(**FAST))
     assert code == 0, said
+    assert healthy.fewest is not None
+    assert healthy.fewest >= AT_LEAST
     assert node in said
     assert moved(moving), said
     assert moving.marked() == {}

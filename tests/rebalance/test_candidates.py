@@ -45,6 +45,10 @@ def bare(made: World) -> None:
     del made.pods["api-0"]["metadata"]["ownerReferences"]
 
 
+def orphan(made: World) -> None:
+    made.pods["api-0"]["metadata"]["ownerReferences"][0].pop("controller")
+
+
 def unready(made: World) -> None:
     made.pods["api-0"]["status"]["conditions"] = []
 
@@ -77,11 +81,18 @@ def volume(**source: Any) -> Callable[[World], None]:
     ("change", "reason"),
     [
         (bare, "it has no controller that would replace it"),
+        (orphan, "it has no controller that would replace it"),
         (owned("Job"), "it is a Job's: it would start over"),
         (owned("Workflow"), "its controller Workflow/mine is not a ReplicaSet, StatefulSet or"),
         (owned("ReplicaSet"), "its controller ReplicaSet/mine was not found"),
         (annotated("multiarch-eks/rebalance", "off"), "its annotation multiarch-eks/rebalance is 'off'"),
         (annotated("karpenter.sh/do-not-disrupt", "true"), "its annotation karpenter.sh/do-not-disrupt is 'true'"),
+        (
+            annotated("cluster-autoscaler.kubernetes.io/safe-to-evict", "false"),
+            "its annotation cluster-autoscaler.kubernetes.io/safe-to-evict is 'false'",
+        ),
+        (volume(ephemeral={}), "volume data (ephemeral) may be tied to a zone or a node"),
+        (volume(csi={"driver": "x"}), "volume data (csi) may be tied to a zone or a node"),
         (volume(emptyDir={}), "volume data is an emptyDir, whose data would be deleted (--delete-emptydir-data)"),
         (volume(hostPath={"path": "/x"}), "volume data is a hostPath: files of its node"),
         (
@@ -107,6 +118,14 @@ def test_such_a_pod_stays(change: Callable[[World], None], reason: str) -> None:
     assert moved(plan) == []
     (why,) = reasons(plan)
     assert why.startswith(reason)
+
+
+def test_a_static_pod_is_not_looked_at() -> None:
+    made = world()
+    made.add_workload("api", ["amd64-1", "arm64-1", "arm64-1"], affinity=PREFERS_ARM64)
+    annotated("kubernetes.io/config.mirror", "0123")(made)
+    plan = moves(made)
+    assert (moved(plan), reasons(plan)) == ([], [])
 
 
 def test_volumes_that_every_node_has_keep_no_pod() -> None:

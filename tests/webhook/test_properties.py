@@ -23,7 +23,7 @@ from multiarch.scheduling.tolerations import find_untolerated, read_tolerations
 from multiarch.schema.webhook import WebhookConfiguration
 from multiarch.webhook.handler import Handler
 from multiarch.webhook.model import Answer, Decision, DecisionOutcome, ImageFound, PodImage
-from multiarch.webhook.pod import WrittenPod, read_pod
+from multiarch.webhook.pod import WrittenPod, _Spec, get_pod_key, read_pod
 from tests.webhook.stand_ins import (
     AMD64_ONLY,
     ARM64_ONLY,
@@ -189,3 +189,24 @@ def test_the_same_images_are_read_as_in_audits(spec: dict[str, Any]) -> None:
     expected = [PodImage(each.image, each.role is ContainerRole.VOLUME) for each in uses if each.image]
     assert list(pod.images) == list(dict.fromkeys(expected))
     assert pod.without_image == sum(not each.image for each in uses)
+
+
+def test_each_field_that_decides_makes_another_key() -> None:
+    """Pods with one key get one remembered answer."""
+    image = [{"name": "a", "image": "registry.example.com/app:1"}]
+    specs: list[dict[str, Any]] = [
+        {},
+        {"initContainers": image},
+        {"containers": image},
+        {"ephemeralContainers": image},
+        {"volumes": [{"name": "a", "image": {"reference": "registry.example.com/app:1"}}]},
+        {"nodeName": "node-1"},
+        {"tolerations": [{"operator": "Exists"}]},
+        {"nodeSelector": {"a": "b"}},
+        {"affinity": {"nodeAffinity": {}}},
+        {"os": {"name": "linux"}},
+        {"imagePullSecrets": [{"name": "a"}]},
+    ]
+    assert len(specs) == 1 + len(msgspec.structs.fields(_Spec))
+    keys = {get_pod_key(msgspec.json.decode(json.dumps({"spec": each}), type=WrittenPod), "default") for each in specs}
+    assert len(keys) == len(specs)

@@ -175,6 +175,10 @@ def test_without_a_plan_the_other_sources_are_compared() -> None:
     assert found.group == "batch"
 
 
+def test_a_node_without_an_instance_has_a_row() -> None:
+    assert row(replace(healthy(), instance=None)).findings[-1].rule.name == "no-instance"
+
+
 def test_a_stopped_instance_is_not_a_finding() -> None:
     found = row(with_instance(replace(healthy(), node=None, report=None), state="stopped"))
     assert (found.findings, found.not_checked) == ((), ("The instance is stopped.",))

@@ -48,6 +48,7 @@ UNKNOWN = RegistryDigest(DigestKind.UNKNOWN, INDEX, reason="example.com: denied"
         ("amd64", index("linux/amd64/v3"), Proof.CANNOT_TELL, "only linux/amd64/v3, which does not run on every"),
         ("arm64", single("linux/arm64"), Proof.PROVEN, "its config is linux/arm64"),
         ("arm64", single("linux/amd64"), Proof.WRONG, "its config is linux/amd64, and the node is arm64"),
+        ("arm64", single("windows/arm64"), Proof.WRONG, "its config is windows/arm64, and the node is arm64"),
         ("arm64", single(None), Proof.CANNOT_TELL, "its config has no architecture"),
         ("arm64", UNKNOWN, Proof.CANNOT_TELL, "example.com: denied"),
         ("s390x", single("linux/s390x"), Proof.CANNOT_TELL, "node arm is s390x; only amd64 and arm64"),
@@ -226,6 +227,8 @@ def test_a_node_that_did_not_answer_leaves_the_verdict_and_says_so() -> None:
     found = explain_not_on_node(judged, "its node did not answer (offline)", "restart the SSM agent")
     assert (found.verdict, found.settled_by) == (Proof.CONSISTENT, "restart the SSM agent")
     assert found.reason == "index has linux/arm64; its node did not answer (offline)"
+    wrong = judge_by_registry(container(INDEX), host(), index("linux/amd64"))
+    assert explain_not_on_node(wrong, "its node did not answer (offline)") == wrong
     unknown = explain_not_on_node(
         judge_by_registry(container(INDEX), host(), UNKNOWN), "its node did not answer (offline)"
     )
