@@ -124,6 +124,7 @@ def test_other_terms_name_no_node(terms: tuple[dict[str, Any], ...]) -> None:
             {"nodeSelector": {"kubernetes.io/arch": "amd64"}},
             "the pod can't use arm64 nodes: nodeSelector requires kubernetes.io/arch=amd64",
         ),
+        ({"os": {"name": "windows"}}, "the pod can't use arm64 nodes: os.name requires windows (amd64 only)"),
         (
             {"affinity": requiring([requires("amd64")], [requires("amd64"), among("a", "b")])},
             (
