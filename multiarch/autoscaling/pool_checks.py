@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from functools import partial
+from collections.abc import Sequence
 
 from multiarch.autoscaling import selection, syntax
 from multiarch.autoscaling.model import Capacity, Requirement
@@ -187,23 +186,20 @@ def _check_weight(spec: PoolSpec, report: ProblemReport) -> None:
 
 def _check_syntax(spec: PoolSpec, report: ProblemReport) -> None:
     settings = spec.settings
-    written: list[tuple[str, tuple[str, ...], str | None, Callable[[str], str | None]]] = [
-        ("budget", ("budget",), settings.budget, syntax.check_budget),
-        ("quantity", ("memoryLimit",), settings.memory_limit, syntax.check_memory),
-        ("duration", ("consolidateAfter",), settings.consolidate_after, syntax.check_period),
-        ("duration", ("expireAfter",), settings.expire_after, syntax.check_lifetime),
-        ("duration", ("terminationGracePeriod",), settings.termination_grace_period, syntax.check_grace_period),
-    ]
-    if hours := settings.quiet_hours:
-        from multiarch.autoscaling.quiet_hours import check_schedule, explain_endless  # noqa: PLC0415  (few have some)
-
-        written += [
-            ("schedule", ("quietHours", "schedule"), hours.schedule, check_schedule),
-            ("duration", ("quietHours", "duration"), hours.duration, syntax.check_quiet_duration),
-            ("duration", ("quietHours", "duration"), hours.duration, partial(explain_endless, hours.schedule)),
-        ]
+    written = (
+        ("budget", "budget", settings.budget, syntax.check_budget),
+        ("quantity", "memoryLimit", settings.memory_limit, syntax.check_memory),
+        ("duration", "consolidateAfter", settings.consolidate_after, syntax.check_period),
+        ("duration", "expireAfter", settings.expire_after, syntax.check_lifetime),
+        ("duration", "terminationGracePeriod", settings.termination_grace_period, syntax.check_grace_period),
+    )
     for rule, key, value, fault_of in written:
         if value is not None and (fault := fault_of(value)):
-            report(rule, (*spec.path, *key), f"{fault}.")
+            report(rule, (*spec.path, key), f"{fault}.")
+    if hours := settings.quiet_hours:
+        from multiarch.autoscaling.quiet_hours import find_faults  # noqa: PLC0415  (few pools have some)
+
+        for key, fault in find_faults(hours.schedule, hours.duration):
+            report(key, (*spec.path, "quietHours", key), f"{fault}.")
     if settings.cpu_limit is None and settings.memory_limit is None:
         report("pool-without-limit", spec.path, f"nothing limits what {spec.name} may cost.")

@@ -7,6 +7,7 @@ never starts. Source: karpenter, ``pkg/apis/v1/nodepool.go`` (``Budget.IsActive`
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from itertools import islice, pairwise, takewhile
 from math import inf
@@ -41,17 +42,20 @@ def check_schedule(schedule: str) -> str | None:
     return None
 
 
-def explain_endless(schedule: str, duration: str) -> str | None:
-    """Explain that quiet hours never end; None if they do, or if the schedule or the duration is not valid."""
-    if check_schedule(schedule) or check_quiet_duration(duration):
-        return None
-    seconds = parse_seconds(duration)
+def find_faults(schedule: str, duration: str) -> Iterator[tuple[str, str]]:
+    """Yield what is wrong with quiet hours, each with the name of its key: ``schedule`` or ``duration``."""
+    faults = {"schedule": check_schedule(schedule), "duration": check_quiet_duration(duration)}
+    if not any(faults.values()) and _is_endless(schedule, parse_seconds(duration)):
+        said = f"{schedule!r} starts again before {duration} is over"
+        faults["duration"] = f"{said}: quiet hours never end, and nothing is ever moved"
+    yield from ((key, fault) for key, fault in faults.items() if fault)
+
+
+def _is_endless(schedule: str, seconds: int) -> bool:
     # A leap day and the longest months are among the starts of these years.
     starts = takewhile(lambda start: start < _LAST, islice(CronSim(schedule, _FIRST), _STARTS))
     pauses = ((later - earlier).total_seconds() for earlier, later in pairwise(starts))
-    if next(pauses, inf) > seconds or any(pause > seconds for pause in pauses):
-        return None
-    return f"{schedule!r} starts again before {duration} is over: quiet hours never end, and nothing is ever moved"
+    return next(pauses, inf) <= seconds and all(pause <= seconds for pause in pauses)
 
 
 def are_quiet(schedule: str, duration: str, at: datetime) -> bool:

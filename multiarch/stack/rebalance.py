@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
-from functools import partial
 
 from multiarch.autoscaling import quiet_hours, syntax
-from multiarch.errors import KeyPath
 from multiarch.facts.architectures import Architecture
 from multiarch.nodes.report import ProblemReport
 from multiarch.schema.rebalance import Rebalance, RebalancePlan
@@ -56,20 +53,16 @@ def plan_rebalance(
 
 
 def _check_times(wanted: Rebalance, report: ProblemReport) -> None:
-    rows: list[tuple[str, KeyPath, str, Callable[[str], str | None]]] = [
-        ("rebalance-schedule", ("schedule",), wanted.schedule, quiet_hours.check_schedule),
-        ("rebalance-duration", ("pace",), wanted.pace, syntax.check_grace_period),
-    ]
+    rows = (
+        ("rebalance-schedule", "schedule", quiet_hours.check_schedule(wanted.schedule)),
+        ("rebalance-duration", "pace", syntax.check_grace_period(wanted.pace)),
+    )
+    for rule, key, fault in rows:
+        if fault:
+            report(rule, (_SECTION, key), f"{fault}.")
     if hours := wanted.quiet_hours:
-        end = partial(quiet_hours.explain_endless, hours.schedule)
-        rows += [
-            ("rebalance-schedule", ("quietHours", "schedule"), hours.schedule, quiet_hours.check_schedule),
-            ("rebalance-duration", ("quietHours", "duration"), hours.duration, syntax.check_quiet_duration),
-            ("rebalance-duration", ("quietHours", "duration"), hours.duration, end),
-        ]
-    for rule, path, value, fault_of in rows:
-        if fault := fault_of(value):
-            report(rule, (_SECTION, *path), f"{fault}.")
+        for key, fault in quiet_hours.find_faults(hours.schedule, hours.duration):
+            report(f"rebalance-{key}", (_SECTION, "quietHours", key), f"{fault}.")
 
 
 def _stack_file(stack: Stack) -> str:

@@ -6,8 +6,8 @@ from collections.abc import Callable
 from datetime import datetime
 from functools import partial
 
-from multiarch.autoscaling.quiet_hours import are_quiet, check_schedule, explain_endless
-from multiarch.autoscaling.syntax import check_grace_period, check_quiet_duration, parse_seconds
+from multiarch.autoscaling.quiet_hours import are_quiet, find_faults
+from multiarch.autoscaling.syntax import check_grace_period, parse_seconds
 from multiarch.errors import MultiarchError
 
 
@@ -17,7 +17,7 @@ def parse_quiet_hours(text: str) -> Callable[[datetime], bool]:
     Raises MultiarchError for a schedule or a duration that is wrong, and for hours that never end.
     """
     schedule, _, duration = text.strip().rpartition(" ")
-    fault = check_schedule(schedule) or check_quiet_duration(duration) or explain_endless(schedule, duration)
+    fault = next((fault for _, fault in find_faults(schedule, duration)), None)
     if fault:
         raise MultiarchError(
             f"--quiet-hours {text!r}: {fault}.", hint="Write cron in UTC and a duration: '0 7 * * mon-fri 12h'."
