@@ -14,6 +14,9 @@ from multiarch.registry.model import MANIFEST_TYPES, Descriptor, Manifest, compu
 from multiarch.registry.operation import ReadOperation
 from multiarch.registry.reference import Reference, check_digest, is_tag
 
+_SIGNED = "application/vnd.docker.distribution.manifest.v1+prettyjws"
+"""Docker's schema 1 with signatures."""
+
 
 class BlobCheck:
     """Checks a blob while it is read: its size at once, its digest at the end."""
@@ -62,8 +65,8 @@ def check_manifest(
     if (fault := check_digest(expected)) is not None:
         raise operation.error(RegistryReason.MALFORMED, f"the digest {expected!r}: {fault}")
     found = compute_digest(body, expected)
-    if media_type not in MANIFEST_TYPES:
-        return Manifest(media_type, found, body)  # told by its type; the digest of a signed one is of a part of it
+    if media_type == _SIGNED:
+        return Manifest(media_type, found, body)  # its digest is that of a part of it; nothing but its type is read
     if found != expected:
         raise operation.error(RegistryReason.WRONG_DIGEST, f"{host} sent {found} for {expected}")
     return Manifest(media_type, expected, body)

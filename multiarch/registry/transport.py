@@ -10,7 +10,7 @@ import re
 import ssl
 import urllib.request
 from collections.abc import AsyncIterator, Mapping
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -264,11 +264,9 @@ class RegistryTransport:
                 raise
             # A server without TLS may close the connection, and so may one that is down or restarts: HTTP is for one
             # that answers it. Go servers answer 400 to plain HTTP on a TLS port.
-            try:
+            with suppress(RegistryError):
                 if await self._ask_root(operation, endpoint, "http") != _BAD_REQUEST:
                     return "http"
-            except RegistryError:
-                pass
             raise
         return "https"
 

@@ -153,11 +153,16 @@ def test_a_digest_is_read_once_and_a_tag_each_time(bytes_: int, requests: int) -
     assert len(server.asked) == requests
 
 
-def test_the_digest_of_a_type_that_is_not_read_is_no_fault() -> None:
-    """That of a signed manifest of Docker's schema 1 is of a part of it."""
-    signed = ("Content-Type", "application/vnd.docker.distribution.manifest.v1+prettyjws")
-    server = Hostile(lambda _: http(200, b'{"schemaVersion": 1}', signed, REPLACED))
-    assert asking(server, digest, settings=QUICK) == compute_digest(b'{"schemaVersion": 1}')
+@pytest.mark.parametrize(("kind", "fault"), [("v1+prettyjws", False), ("v1+json", True)])
+def test_the_digest_of_a_signed_manifest_alone_is_not_compared(kind: str, *, fault: bool) -> None:
+    """That of Docker's signed schema 1 is of a part of it."""
+    own = ("Content-Type", f"application/vnd.docker.distribution.manifest.{kind}")
+    server = Hostile(lambda _: http(200, b'{"schemaVersion": 1}', own, REPLACED))
+    if fault:
+        with pytest.raises(RegistryError, match="wrong digest"):
+            asking(server, digest, settings=QUICK)
+    else:
+        assert asking(server, digest, settings=QUICK) == compute_digest(b'{"schemaVersion": 1}')
 
 
 BLOB = Descriptor("application/json", compute_digest(b"content"), 7)
