@@ -7,6 +7,7 @@ import base64
 import dataclasses
 import json
 import socket
+import threading
 import time
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
@@ -45,7 +46,8 @@ def no_proxies(monkeypatch: pytest.MonkeyPatch) -> None:
 class Names:
     """``answers`` are the addresses of names, one list after the other; the last one is repeated.
 
-    ``asked`` are the names as they were requested. Those in ``silent`` get no answer for some seconds.
+    ``asked`` are the names as they were requested. Those in ``silent`` get no answer for some seconds. Threads that ran
+    before the test, such as the node bridge of a shared cluster, keep the system's resolver.
     """
 
     answers: Mapping[str, Sequence[Sequence[str]]]
@@ -54,10 +56,17 @@ class Names:
 
     def replace(self, monkeypatch: pytest.MonkeyPatch) -> Names:
         """Take the place of the system's resolver for this test."""
-        monkeypatch.setattr(socket, "getaddrinfo", self._answer)
+        system, others = socket.getaddrinfo, set(threading.enumerate()) - {threading.current_thread()}
+
+        def answer(host: str, port: int, *rest: Any, **options: Any) -> list[tuple[Any, ...]]:
+            if threading.current_thread() in others:
+                return system(host, port, *rest, **options)
+            return self._answer(host, port)
+
+        monkeypatch.setattr(socket, "getaddrinfo", answer)
         return self
 
-    def _answer(self, host: str, port: int, *_: object, **__: object) -> list[tuple[Any, ...]]:
+    def _answer(self, host: str, port: int) -> list[tuple[Any, ...]]:
         self.asked.append(host)
         name = host.rstrip(".")
         for end, seconds in self.silent.items():
