@@ -14,51 +14,51 @@ from multiarch.cli.options.project import ProjectOption
 from multiarch.cli.usage import Application, Command
 
 _Verb = tuple[str, str, str]
-"""The module below that of the noun, its function, and its help text."""
+"""The module below ``multiarch.cli``, its function, and its help text."""
 
 
-def _list_verbs(*names: str) -> dict[str, _Verb]:
-    return {name: (name, name, "HELP") for name in names}
+def _list_verbs(noun: str, *names: str) -> dict[str, _Verb]:
+    return {name: (f"{noun}.{name}", name, "HELP") for name in names}
 
 
-_SINGLE = ("doctor", "simulate", "capacity", "cost", "rebalance", "review", "report")
-"""Commands without a verb."""
-_VERBS: dict[str, tuple[str, dict[str, _Verb]]] = {
+_NOUNS: dict[str, tuple[str, dict[str, _Verb]] | None] = {
     "stack": (
         "Write, check, explain, render and pin stacks.",
-        {"new": ("new", "new", "HELP"), "list": ("check", "list_stacks", "LIST")}
-        | _list_verbs("check", "diff", "explain", "render", "affected", "pin", "access", "schema"),
+        _list_verbs("stack", "new")
+        | {"list": ("stack.check", "list_stacks", "LIST")}
+        | _list_verbs("stack", "check", "diff", "explain", "render", "affected", "pin", "access", "schema"),
     ),
-    "image": ("Inspect one image: its platforms and its binaries.", _list_verbs("inspect", "verify")),
-    "workload": ("Change which nodes the pods of manifests may use.", _list_verbs("patch")),
+    "doctor": None,
+    "facts": ("Refresh the tables of facts.", {"refresh": ("facts", "refresh", "HELP")}),
+    "prices": (
+        "Fetch and show AWS's prices.",
+        {"fetch": ("prices", "fetch", "FETCH"), "show": ("prices", "show_prices", "SHOW")},
+    ),
+    "post": (
+        "Post reports to GitLab or GitHub.",
+        {"comment": ("post", "comment", "COMMENT"), "issue": ("post", "issue", "ISSUE")},
+    ),
+    "image": ("Inspect one image: its platforms and its binaries.", _list_verbs("image", "inspect", "verify")),
+    "simulate": None,
+    "capacity": None,
+    "cost": None,
+    "workload": ("Change which nodes the pods of manifests may use.", _list_verbs("workload", "patch")),
     "audit": (
         "Show what is ready for arm64: images, DaemonSets, workloads.",
-        _list_verbs("images", "daemonsets", "workloads"),
+        _list_verbs("audit", "images", "daemonsets", "workloads"),
     ),
-    "verify": ("Prove what runs on a cluster's nodes.", _list_verbs("nodes", "pods")),
-    "webhook": ("Run and install the admission webhook.", _list_verbs("serve", "manifests", "policy")),
+    "verify": ("Prove what runs on a cluster's nodes.", _list_verbs("verify", "nodes", "pods")),
+    "rebalance": None,
+    "webhook": ("Run and install the admission webhook.", _list_verbs("webhook", "serve", "manifests", "policy")),
+    "review": None,
+    "report": None,
 }
-"""The help text of a noun, and its verbs in the order of the help text."""
-_NOUNS = (
-    *(
-        "stack",
-        "doctor",
-        "facts",
-        "prices",
-        "post",
-        "image",
-        "simulate",
-        "capacity",
-        "cost",
-        "workload",
-        "audit",
-        "verify",
-    ),
-    *("rebalance", "webhook", "review", "report"),
-)
-"""In the order of the help text. Only the module of the command that runs is loaded: `stack check` starts fast."""
+"""In the order of the help text: the help text of a noun and its verbs; None for a command without verbs.
+
+Only the module of the command that runs is loaded: `stack check` starts fast.
+"""
 _VERSION = "--version"
-_SHOW_HELP_WITHOUT_ARGUMENTS = ("image", "workload")
+_SHOW_HELP_WITHOUT_ARGUMENTS = ("image", "post", "workload")
 
 
 def list_completed_words(environment: Mapping[str, str]) -> list[str]:
@@ -73,8 +73,8 @@ def build_application(noun: str | None = None, verb: str | None = None) -> Any: 
 
     For the noun ``--version`` it has no commands.
     """
-    known = noun in _VERBS and verb in _VERBS[noun][1]
-    return _application(noun if noun in (*_NOUNS, _VERSION) else None, verb if known else None)
+    _, verbs = _NOUNS.get(noun or "") or ("", {})
+    return _application(noun if noun in (*_NOUNS, _VERSION) else None, verb if verb in verbs else None)
 
 
 @cache
@@ -97,19 +97,14 @@ def _application(noun: str | None, verb: str | None) -> Any:  # noqa: ANN401  (a
 
 def _load(noun: str, verb: str | None) -> typer.Typer:
     """Load a noun's commands, or ``verb`` alone."""
-    if noun in _SINGLE:
-        module = import_module(f"multiarch.cli.{noun}.command")
-        commands = typer.Typer()
-        commands.command(noun, cls=Command, help=module.HELP)(getattr(module, noun))
-        return commands
-    if noun not in _VERBS:
-        written: typer.Typer = import_module(f"multiarch.cli.{noun}").commands
-        return written
-    text, verbs = _VERBS[noun]
-    commands = typer.Typer(name=noun, help=text, no_args_is_help=True)
+    written = _NOUNS[noun]
+    if written is None:
+        commands, verbs = typer.Typer(), {noun: (f"{noun}.command", noun, "HELP")}
+    else:
+        commands, verbs = typer.Typer(name=noun, help=written[0], no_args_is_help=True), written[1]
     for name in [verb] if verb else verbs:
         place, function, help_text = verbs[name]
-        module = import_module(f"multiarch.cli.{noun}.{place}")
+        module = import_module(f"multiarch.cli.{place}")
         shows_help = noun in _SHOW_HELP_WITHOUT_ARGUMENTS
         commands.command(name, cls=Command, help=getattr(module, help_text), no_args_is_help=shows_help)(
             getattr(module, function)

@@ -25,10 +25,8 @@ Examples:
   multiarch facts refresh --region eu-west-1 --replace --file instance_types.csv
 
 Exit code: 0; 2 if the table can't be written; 3 if AWS can't be reached or denies access."""
-commands = typer.Typer(name="facts", help="Refresh the tables of facts.", no_args_is_help=True)
 
 
-@commands.command(help=HELP)
 def refresh(
     *,
     region: Annotated[

@@ -8,7 +8,6 @@ from typing import Annotated
 import typer
 
 from multiarch.cli.options.posting import To, send_post
-from multiarch.cli.usage import Command
 from multiarch.comments import Post
 from multiarch.errors import MultiarchError
 from multiarch.files import read_standard_input, read_text
@@ -49,7 +48,6 @@ Examples:
 
 {_JOB}"""
 
-commands = typer.Typer(name="post", help="Post reports to GitLab or GitHub.", no_args_is_help=True)
 _FILE = typer.Argument(metavar="FILE", help="Markdown; - reads standard input.")
 _NAME = typer.Option(
     metavar="NAME", help="Tells apart several comments on one merge request. Default: FILE's own, or report."
@@ -57,7 +55,6 @@ _NAME = typer.Option(
 _TO = typer.Option(metavar="gitlab|github", help="The service. Default: the one whose CI runs this.")
 
 
-@commands.command(cls=Command, help=COMMENT, no_args_is_help=True)
 def comment(
     file: Annotated[str, _FILE],
     *,
@@ -71,7 +68,6 @@ def comment(
     send_post(Post(_read(file), name, create=not only_update), to)
 
 
-@commands.command(cls=Command, help=ISSUE, no_args_is_help=True)
 def issue(
     file: Annotated[str | None, _FILE] = None,
     *,

@@ -14,7 +14,6 @@ from multiarch.cli.formats import Format, OutputOption, print_report
 from multiarch.cli.formats.report import Block, Items, Report, Table
 from multiarch.cli.options.prices import PricesFile
 from multiarch.cli.terminal import print_message
-from multiarch.cli.usage import Command
 from multiarch.errors import MultiarchError, UnknownFactError
 from multiarch.facts.instance_types import get_instance_type
 from multiarch.facts.partitions import find_partition
@@ -50,11 +49,9 @@ Examples:
 
 Exit code: 0; 2 if there is no such file, or it can't be read."""
 
-commands = typer.Typer(name="prices", help="Fetch and show AWS's prices.", no_args_is_help=True)
 _UNKNOWN = "unknown"
 
 
-@commands.command(help=FETCH)
 def fetch(
     *,
     region: Annotated[
@@ -100,7 +97,6 @@ def fetch(
         print_message(f"{file}: the prices of {name} are recent enough; nothing was fetched.")
 
 
-@commands.command("show", cls=Command, help=SHOW)
 def show_prices(
     types: Annotated[
         list[str] | None, typer.Argument(metavar="TYPE", help="Instance types. Default: all that have a price.")
