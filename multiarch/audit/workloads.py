@@ -126,10 +126,6 @@ class WorkloadAudit:
         """Return how many workloads are in this state."""
         return sum(row.state is state for row in self.rows)
 
-    def has(self, state: str) -> bool:
-        """Return whether any workload is in the state of this name."""
-        return any(row.state == state for row in self.rows)
-
     def pods(self, *states: WorkloadState) -> int:
         """Return how many pods the workloads of these states have."""
         return sum(row.subject.pods for row in self.rows if row.state in states)

@@ -231,7 +231,6 @@ def test_counts_and_pods_are_per_state(both: str, amd64: str) -> None:
         WorkloadState.UNKNOWN: 0,
     }
     assert (audit.pods(WorkloadState.READY, WorkloadState.THERE), audit.pods(*WorkloadState)) == (3, 8)
-    assert (audit.has("blocked"), audit.has("unknown")) == (True, False)
 
 
 def test_a_suspended_cron_job_asks_for_no_pods(both: str) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from enum import StrEnum
 from typing import Annotated, Literal
 
@@ -103,14 +102,9 @@ def daemonsets(
     print_report(build_daemonset_report(audit), output)
     print_notes(notes)
     _summarise(audit)
-    if _fails(audit, fail_on or ()):
+    found = {"finding": audit.findings, "unknown": audit.count(DaemonSetOutcome.UNKNOWN)}
+    if any(found[each] for each in fail_on or ()):
         raise typer.Exit(1)
-
-
-def _fails(audit: DaemonSetAudit, fail_on: Sequence[str]) -> bool:
-    return ("unknown" in fail_on and audit.count(DaemonSetOutcome.UNKNOWN) > 0) or (
-        "finding" in fail_on and audit.findings > 0
-    )
 
 
 def _summarise(audit: DaemonSetAudit) -> None:

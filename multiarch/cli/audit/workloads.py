@@ -103,7 +103,7 @@ def workloads(
     if explain:
         _explain(found.audit, objects)
     _summarise(found.audit)
-    if any(found.audit.has(state) for state in fail_on or ()):
+    if any(found.audit.count(WorkloadState(each)) for each in fail_on or ()):
         raise typer.Exit(1)
 
 

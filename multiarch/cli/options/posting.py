@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import os
-from enum import StrEnum
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from multiarch.cli.terminal import print_message
 
@@ -12,11 +11,8 @@ if TYPE_CHECKING:
     from multiarch.comments import Post
 
 
-class To(StrEnum):
-    """A service."""
-
-    GITLAB = "gitlab"
-    GITHUB = "github"
+To = Literal["gitlab", "github"]
+"""A service."""
 
 
 def send_post(post: Post, to: To | None = None) -> None:

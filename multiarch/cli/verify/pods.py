@@ -72,7 +72,7 @@ def pods(
     print_report(build_pod_report(verification), output)
     _summarise(verification)
     failing = (Proof.WRONG,) if fail_on == "wrong" else (Proof.WRONG, Proof.CANNOT_TELL)
-    if verification.has(*failing):
+    if any(verification.count(proof) for proof in failing):
         raise typer.Exit(1)
 
 

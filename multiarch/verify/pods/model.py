@@ -150,7 +150,3 @@ class PodVerification:
     def count(self, proof: Proof) -> int:
         """Return how many containers have this verdict."""
         return sum(each.verdict is proof for each in self.judged)
-
-    def has(self, *proofs: Proof) -> bool:
-        """Return whether any container has one of these verdicts."""
-        return any(each.verdict in proofs for each in self.judged)
