@@ -14,7 +14,6 @@ from multiarch.cli.options import with_groups
 from multiarch.cli.options.cluster import ClusterOptions, ManifestsArgument, SourceOptions
 from multiarch.cli.options.registry import RegistryOptions
 from multiarch.cli.options.stacks import GroupByOption
-from multiarch.cli.streams import reduce_collections
 from multiarch.cli.terminal import print_message, print_notes, show_progress
 from multiarch.errors import MultiarchError
 from multiarch.facts.architectures import Architecture
@@ -78,7 +77,7 @@ def images(
     if group_by and images is not None:
         raise MultiarchError("--group-by needs workloads, and a list of images has none.", hint="Omit it.")
     architectures = tuple(dict.fromkeys(architecture or Architecture))
-    with reduce_collections(), show_progress("reading images") as step:
+    with show_progress("reading images") as step:
         audit = audit_images(objects, registries.access, architectures, image_list=images, progress=step)
     print_report(build_image_report(audit, group_by or ""), output)
     print_notes(audit.notes)

@@ -17,7 +17,6 @@ from multiarch.cli.options import with_groups
 from multiarch.cli.options.cluster import ClusterOptions, ManifestsArgument, SourceOptions
 from multiarch.cli.options.registry import RegistryOptions
 from multiarch.cli.options.stacks import GroupByOption, TaintOptions
-from multiarch.cli.streams import reduce_collections
 from multiarch.cli.terminal import print_command, print_message, print_notes, show_progress
 from multiarch.errors import MultiarchError
 from multiarch.observed.newest_tags import LOOK_UPS
@@ -92,7 +91,7 @@ def workloads(
     elif force:
         raise MultiarchError("--force needs --patch DIR.")
     taint = taints.arm64()
-    with reduce_collections(), show_progress("reading images") as step:
+    with show_progress("reading images") as step:
         found = audit_workload_objects(objects, registries.access, taint, look_ups=tag_lookups, progress=step)
     print_report(build_workload_report(found, objects, group_by or ""), output)
     if patch is not None:

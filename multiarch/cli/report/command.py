@@ -12,7 +12,6 @@ from multiarch.cli.options.cluster import AccessOptions, SourceOptions
 from multiarch.cli.options.prices import PriceOptions
 from multiarch.cli.options.registry import RegistryOptions
 from multiarch.cli.options.stacks import OptionalStackArgument, plan_of
-from multiarch.cli.streams import reduce_collections
 from multiarch.cli.terminal import print_message, print_notes, show_progress
 from multiarch.errors import MultiarchError, OutsideError
 from multiarch.files import write_atomically
@@ -66,17 +65,16 @@ def report(
     if cluster_name is not None and (source.files or source.live):
         raise MultiarchError("--cluster reads the cluster: omit --manifests and --live.")
     renderer = Renderer()
-    with reduce_collections():
-        with show_progress("reading images") as step:
-            if cluster_name is not None:
-                where = cluster.access
-                page = gather_cluster_page(cluster_name, region, where, cost.pricing, registries.access, progress=step)
-            else:
-                live = cluster.access if source.choose_live(cluster) else None
-                plan = plan_of(str(stack))
-                pricing = cost.pricing(plan.region)
-                page = gather_page(plan, pricing, registries.access, files=source.files, live=live, progress=step)
-        write_atomically(html, renderer.render(build_page(page.contents)))
+    with show_progress("reading images") as step:
+        if cluster_name is not None:
+            where = cluster.access
+            page = gather_cluster_page(cluster_name, region, where, cost.pricing, registries.access, progress=step)
+        else:
+            live = cluster.access if source.choose_live(cluster) else None
+            plan = plan_of(str(stack))
+            pricing = cost.pricing(plan.region)
+            page = gather_page(plan, pricing, registries.access, files=source.files, live=live, progress=step)
+    write_atomically(html, renderer.render(build_page(page.contents)))
     print_message(f"Wrote {html}.")
     print_notes(page.notes)
     for name, reason in page.failed:

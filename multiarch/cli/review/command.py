@@ -15,7 +15,6 @@ from multiarch.cli.options.project import get_chosen_project
 from multiarch.cli.review.fail_on import find_failing, parse_fail_on
 from multiarch.cli.review.markdown import SMALLEST, render_markdown
 from multiarch.cli.review.report import make_report
-from multiarch.cli.streams import reduce_collections
 from multiarch.cli.terminal import print_message
 from multiarch.errors import MultiarchError
 from multiarch.files import write_atomically
@@ -89,8 +88,7 @@ def review(
         raise MultiarchError(f"--limit must be at least {SMALLEST} bytes.")
     if limit is not None and output is not Format.MARKDOWN and post is None:
         raise MultiarchError("--limit is for --output markdown and --post.")
-    with reduce_collections():
-        changes = read_changes(previews or [], since, before, manifests or [], get_chosen_project())
+    changes = read_changes(previews or [], since, before, manifests or [], get_chosen_project())
     found = build_digest(cost.priced(changes))
     if not found.stacks:
         print_message("No stack changes.")

@@ -11,7 +11,6 @@ from multiarch.cli.options import with_groups
 from multiarch.cli.options.aws import AwsOptions
 from multiarch.cli.options.cluster import ClusterOptions, ManifestsArgument, SourceOptions
 from multiarch.cli.options.registry import RegistryOptions
-from multiarch.cli.streams import reduce_collections
 from multiarch.cli.terminal import print_message, print_notes, show_progress
 from multiarch.cli.verify.pod_report import build_pod_report
 from multiarch.errors import MultiarchError
@@ -65,10 +64,9 @@ def pods(
     objects = source.choose_objects(cluster, paths)
     if not on_node and (aws.region or aws.profile):
         raise MultiarchError("--region and --profile are only used with --on-node.", hint="Omit them, or add it.")
-    with reduce_collections():
-        verification = verify_containers(
-            objects, registries.access, on_node=aws.client if on_node else None, progress=show_progress
-        )
+    verification = verify_containers(
+        objects, registries.access, on_node=aws.client if on_node else None, progress=show_progress
+    )
     print_report(build_pod_report(verification), output)
     _summarise(verification)
     failing = (Proof.WRONG,) if fail_on == "wrong" else (Proof.WRONG, Proof.CANNOT_TELL)
