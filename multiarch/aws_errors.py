@@ -11,24 +11,14 @@ from typing import Any
 
 from multiarch.errors import MultiarchError, OutsideError
 
+REGION_HINT = "Set {}, or give --region."
 _ACTION = re.compile(r"not authorized to perform: (?P<action>[a-z0-9-]+:\w+)")
-
-
-def open_client(
-    service: str,
-    region: str | None,
-    *,
-    region_key: str = "AWS_REGION",
-    profile: str | None = None,
-) -> Any:  # noqa: ANN401  (boto3 is untyped)
-    """Return a boto3 client, as :func:`open_clients` gives it."""
-    return open_clients(region, region_hint=f"Set {region_key}, or give --region.", profile=profile)(service)
 
 
 def open_clients(
     region: str | None,
     *,
-    region_hint: str = "Set AWS_REGION.",
+    region_hint: str = REGION_HINT.format("AWS_REGION"),
     profile: str | None = None,
     role_arn: str | None = None,
 ) -> Callable[[str], Any]:
@@ -41,7 +31,7 @@ def open_clients(
     # Of the environment boto3 reads AWS_DEFAULT_REGION only; the other SDKs and Pulumi read AWS_REGION.
     region = region or os.environ.get("AWS_REGION") or None
 
-    def configure() -> Any:  # noqa: ANN401  (as above)
+    def configure() -> Any:  # noqa: ANN401  (boto3 is untyped)
         from botocore.config import Config  # noqa: PLC0415 (takes long to load)
 
         return Config(retries={"mode": "standard", "total_max_attempts": 5}, connect_timeout=10, read_timeout=30)

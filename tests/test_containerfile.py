@@ -40,7 +40,7 @@ def test_the_version_is_the_packages() -> None:
     assert f"VERSION={multiarch.__version__}" in instructions("ARG")
 
 
-OPENED_BY = {"client", "_client", "clients", "open_client", "_pages"}
+OPENED_BY = {"client", "clients", "_pages"}
 """What gives a client, or calls one, by the name of its service."""
 CREDENTIALS = {"ecr", "ecr-public", "sso", "sso-oidc", "sts"}
 """Those of Amazon ECR are opened by a computed name, those of IAM Identity Center by botocore."""

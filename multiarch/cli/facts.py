@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from multiarch.aws_errors import open_client, translate_failures
+from multiarch.aws_errors import open_clients, translate_failures
 from multiarch.cli.formats import Format, OutputOption, print_report
 from multiarch.cli.formats.report import Report, Table
 from multiarch.cli.terminal import print_message
@@ -48,7 +48,7 @@ def refresh(
     table = file or DATA_FILE
     if not table.parent.is_dir():
         raise MultiarchError(f"{table} can't be written: there is no folder {table.parent}.")
-    ec2 = open_client("ec2", region)
+    ec2 = open_clients(region)("ec2")
     with translate_failures():
         report = update_file(ec2, table, merge=merge)
     changes = {"added": report.added, "changed": report.changed, "removed": report.removed}

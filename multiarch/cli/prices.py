@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
-from multiarch.aws_errors import open_client, translate_failures
+from multiarch.aws_errors import open_clients, translate_failures
 from multiarch.cli.formats import Format, OutputOption, print_report
 from multiarch.cli.formats.report import Block, Items, Report, Table
 from multiarch.cli.options.prices import PricesFile
@@ -73,7 +73,7 @@ def fetch(
     """Fetch prices, as :data:`FETCH` says."""
     now = datetime.now(UTC)
     prices = files.read_prices(file) if file.exists() else PriceList(str(file), {})
-    regions = list(dict.fromkeys(region or [str(open_client("pricing", None, profile=profile).meta.region_name)]))
+    regions = list(dict.fromkeys(region or [str(open_clients(None, profile=profile)("pricing").meta.region_name)]))
     fetched, kept = [], []
     for name in regions:
         old = prices.regions.get(name)
@@ -134,11 +134,10 @@ def _fetched(region: str, profile: str | None, now: datetime, *, spot: bool) -> 
     available = boto3.session.Session(region_name=region).get_available_regions(
         "pricing", partition_name=partition.name if partition else "aws"
     )
-    pricing = open_client("pricing", fetching.get_pricing_region(region, available), profile=profile)
+    clients = open_clients(fetching.get_pricing_region(region, available), profile=profile)
+    ec2 = open_clients(region, profile=profile)("ec2") if spot else None
     with translate_failures():
-        return fetching.fetch_prices(
-            pricing, open_client("ec2", region, profile=profile) if spot else None, region, now
-        )
+        return fetching.fetch_prices(clients("pricing"), ec2, region, now)
 
 
 def _summary(prices: PriceList) -> Iterator[Sequence[str]]:

@@ -60,7 +60,7 @@ def read_cluster_nodes(name: str, region: str | None, access: ClusterAccess) -> 
     try:
         return replace(found, inside=_read_inside(found, access))
     except (OutsideError, KubeconfigError) as error:
-        if access.kubeconfig or access.context:
+        if access.is_given:
             raise
         get = f"`aws eks update-kubeconfig --region {found.region} --name {found.name}` adds its context."
         return replace(found, why_outside=f"{error.message} {get}")

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
-from multiarch.aws_errors import open_client, translate_failures
+from multiarch.aws_errors import REGION_HINT, open_clients, translate_failures
 from multiarch.files import write_atomically
 from multiarch.git import ChangedFile, Repository
 from multiarch.runs.stacks import find_root
@@ -91,8 +91,8 @@ class PinnedStack:
 def pin_stack(path: Path, region: str | None, *, upgrade: bool, dry_run: bool) -> PinnedStack:
     """Pin a stack file to what AWS recommends today. Raises MultiarchError and OutsideError."""
     stack, of_cluster = load_file(path), Pins((), ())
-    names, where = ("ssm", "eks", "ec2"), region or stack.region
-    clients = PinClients(*(open_client(each, where, region_key="aws:region in the stack file") for each in names))
+    open_one = open_clients(region or stack.region, region_hint=REGION_HINT.format("aws:region in the stack file"))
+    clients = PinClients(open_one("ssm"), open_one("eks"), open_one("ec2"))
     if stack.spec.cluster is not None:
         with translate_failures():
             of_cluster, stack = pin_cluster(stack, stack.spec.cluster, clients)

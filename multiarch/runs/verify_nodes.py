@@ -37,8 +37,6 @@ from multiarch.verify.on_node.collect import collect_reports
 from multiarch.verify.on_node.model import NodeReport
 
 Result = TypeVar("Result")
-OpenClient = Callable[..., Any]
-"""Opens a client of an AWS service, in ``region``; ``region_key`` names what sets the region, for an error."""
 _CONSOLES = 20
 """Instances whose console output is read: one request each."""
 
@@ -47,13 +45,13 @@ _CONSOLES = 20
 class NodeSourceReader:
     """Reads the sources one after another.
 
-    ``plan`` None: a cluster without a stack, whose name is ``cluster``. ``failed`` names the sources that could not be
-    read; ``notes`` say why.
+    ``plan`` None: a cluster without a stack, whose name is ``cluster``. ``clients`` returns boto3's client
+    of a service. ``failed`` names the sources that could not be read; ``notes`` say why.
     """
 
     cluster: str
     plan: Plan | None
-    open_client: OpenClient
+    clients: Callable[[str], Any]
     access: ClusterAccess
     ssm: bool = True
     join_minutes: float = 10.0
@@ -61,15 +59,14 @@ class NodeSourceReader:
     progress: Progress = ignore_progress
     notes: list[str] = field(default_factory=list)
     failed: list[str] = field(default_factory=list)
-    _clients: dict[str, Any] = field(default_factory=dict)
 
     def read(self) -> NodeReadings:
         """Read everything.
 
         Raises MultiarchError for a cluster that does not exist, and if neither instances nor Nodes could be read.
         """
-        plan, region = self.plan, str(self._client("ec2").meta.region_name)
-        eks = self._client("eks")
+        plan, region = self.plan, str(self.clients("ec2").meta.region_name)
+        eks = self.clients("eks")
         version = self._try("the cluster at EKS", lambda: get_kubernetes_version(eks, self.cluster, region=region))
         nodes = self._try("the Nodes", lambda: self._nodes(region))
         instances = self._instances(nodes or ())
@@ -106,13 +103,6 @@ class NodeSourceReader:
             self.notes.append(f"Not read: {what}. {error.message} {error.hint}".rstrip())
             return None
 
-    def _client(self, service: str) -> Any:  # noqa: ANN401  (boto3 is untyped)
-        if service not in self._clients:
-            key = "aws:region in the stack file" if self.plan else "AWS_REGION"
-            region = self.plan.region if self.plan else None
-            self._clients[service] = self.open_client(service, region=region, region_key=key)
-        return self._clients[service]
-
     def _judge_autoscaler(self, region: str) -> tuple[Finding, ...]:
         """Judge the flags of an autoscaler that the cluster had before the stack."""
         plan = self.plan.autoscaling.cluster_autoscaler if self.plan else None
@@ -140,18 +130,18 @@ class NodeSourceReader:
         try:
             return open_cluster(self.access)
         except KubeconfigError as error:
-            if self.access.kubeconfig or self.access.context:
+            if self.access.is_given:
                 raise
             get = f"`aws eks update-kubeconfig --name {self.cluster} --region {region}`"
             raise OutsideError(error.message, hint=f"Get a kubeconfig with {get}.") from error
 
     def _instances(self, nodes: Iterable[ObservedNode]) -> tuple[Instance, ...] | None:
-        ec2 = self._client("ec2")
+        ec2 = self.clients("ec2")
         identifiers = [node.instance for node in nodes if node.instance]
         found = self._try("the instances", lambda: find_instances(ec2, self.cluster, identifiers))
         if not found:
             return found
-        bare, autoscaling = found, self._client("autoscaling")
+        bare, autoscaling = found, self.clients("autoscaling")
         named = self._try("the AMIs", lambda: with_images(ec2, bare)) or bare
         members = self._try("the Auto Scaling Groups", lambda: with_scaling_groups(autoscaling, named))
         return members or named
@@ -187,13 +177,13 @@ class NodeSourceReader:
             wanted = [each.id for each in instances if each.running and not each.auto_mode]
         if not wanted:
             return {}
-        ask = partial(collect_reports, self._client("ssm"), wanted, deadline=self.deadline, progress=self.progress)
+        ask = partial(collect_reports, self.clients("ssm"), wanted, deadline=self.deadline, progress=self.progress)
         return self._try("the nodes themselves", ask)
 
     def _boot(self, sources: NodeReadings) -> dict[str, BootFault]:
         """Return why instances did not join, by their ID: their boot log says it, or their console."""
         found: dict[str, BootFault] = {}
-        silent, ec2 = [], self._client("ec2")
+        silent, ec2 = [], self.clients("ec2")
         for instance in list_not_joined(sources):
             report = (sources.on_node or {}).get(instance.id)
             if isinstance(report, NodeReport) and report.boot_log:

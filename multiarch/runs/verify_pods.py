@@ -23,15 +23,15 @@ from multiarch.verify.pods.containers import PodReader
 from multiarch.verify.pods.model import PodContainer, Pods, PodVerification
 from multiarch.verify.pods.verification import list_instances, verify_pods
 
-OpenRegionalClient = Callable[..., Any]
-"""Opens a client of an AWS service, in ``region`` unless the user chose another one."""
+OpenClients = Callable[[str | None], Callable[[str], Any]]
+"""Returns what opens boto3's clients in a region, unless the user chose another one."""
 ShowProgress = Callable[[str], AbstractContextManager[Progress]]
 """Shows the progress of what it names."""
 _MOST_LOGS = 200
 
 
 def verify_containers(
-    source: ObjectSource, registries: RegistryAccess, *, on_node: OpenRegionalClient | None, progress: ShowProgress
+    source: ObjectSource, registries: RegistryAccess, *, on_node: OpenClients | None, progress: ShowProgress
 ) -> PodVerification:
     """Verify the containers of live pods, or of their manifests; with ``on_node`` the nodes are queried through SSM.
 
@@ -43,9 +43,8 @@ def verify_containers(
         reports = {}
         if wanted := list_instances(found):
             with progress("querying nodes") as step:
-                reports = collect_reports(
-                    on_node("ssm", region=_find_region(found)), wanted, containers=True, progress=step
-                )
+                ssm = on_node(_find_region(found))("ssm")
+                reports = collect_reports(ssm, wanted, containers=True, progress=step)
     verified = _verify(found, reports, registries, secrets, progress)
     return replace(verified, notes=(*notes, *secrets.notes, *verified.notes))
 

@@ -130,7 +130,7 @@ def test_the_exit_code_counts_what_is_wrong_and_with_fail_on_what_is_not_known(
 def ssm(monkeypatch: pytest.MonkeyPatch) -> Wired:
     """The stand-in for SSM, with an arm64 node that answers and one that does not."""
     wired = Wired()
-    monkeypatch.setattr("multiarch.cli.options.aws.open_client", lambda *_, **__: wired.client)
+    monkeypatch.setattr("multiarch.cli.options.aws.open_clients", lambda *_, **__: lambda _: wired.client)
     return wired
 
 

@@ -53,7 +53,7 @@ def doctor(
     """Check what is needed, as :data:`HELP` says."""
     project = get_chosen_project()
     words, plan = load_plan(find_file(stack, project)) if stack else (None, None)
-    clients = open_stack_clients(plan) if plan else open_clients(None)
+    clients = open_stack_clients(plan) if plan else open_clients(None, region_hint="Set AWS_REGION.")
     result = check_prerequisites(find_root(project), clients, words, plan, access.access)
     rows = [(row.check, str(row.state), row.text, row.fix) for row in result.rows]
     table = Table(("check", "state", "found", "fix"), rows)

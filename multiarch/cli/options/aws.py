@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Annotated, Any
 
 import typer
 
-from multiarch.aws_errors import open_client
+from multiarch.aws_errors import REGION_HINT, open_clients
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,9 +26,9 @@ class AwsOptions:
         typer.Option(metavar="NAME", help="A profile of the AWS CLI's configuration. Default: the environment's."),
     ] = None
 
-    def client(self, service: str, *, region: str | None = None, region_key: str = "AWS_REGION") -> Any:  # noqa: ANN401  (untyped)
-        """Return a boto3 client; ``region`` counts where --region is not given.
+    def open(self, region: str | None, region_key: str = "AWS_REGION") -> Callable[[str], Any]:
+        """Return what opens boto3's clients; ``region``, which ``region_key`` sets, counts where --region is not given.
 
-        Raises as :func:`multiarch.aws_errors.open_client` does.
+        As :func:`multiarch.aws_errors.open_clients` does.
         """
-        return open_client(service, self.region or region, region_key=region_key, profile=self.profile)
+        return open_clients(self.region or region, region_hint=REGION_HINT.format(region_key), profile=self.profile)

@@ -35,7 +35,7 @@ def access(
 ) -> None:
     """Show a permission set's role, as :data:`HELP` says."""
     with translate_failures():
-        found = find_permission_set_roles(sso, aws.client("iam"))
+        found = find_permission_set_roles(sso, aws.open(None)("iam"))
     rows = [(each.permission_set, each.arn) for each in found]
     report = Report(
         "permission-set-roles", data={"roles": list(found)}, blocks=lambda: [Table(("permission set", "arn"), rows)]

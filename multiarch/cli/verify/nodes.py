@@ -91,7 +91,7 @@ def nodes(
         reader = NodeSourceReader(
             cluster=plan.cluster.name if plan else str(cluster),
             plan=plan,
-            open_client=aws.client,
+            clients=aws.open(plan.region, "aws:region in the stack file") if plan else aws.open(None),
             access=access.access,
             ssm=ssm,
             join_minutes=join_minutes,

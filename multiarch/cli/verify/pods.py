@@ -65,7 +65,7 @@ def pods(
     if not on_node and (aws.region or aws.profile):
         raise MultiarchError("--region and --profile are only used with --on-node.", hint="Omit them, or add it.")
     verification = verify_containers(
-        objects, registries.access, on_node=aws.client if on_node else None, progress=show_progress
+        objects, registries.access, on_node=aws.open if on_node else None, progress=show_progress
     )
     print_report(build_pod_report(verification), output)
     _summarise(verification)
