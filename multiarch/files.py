@@ -10,6 +10,7 @@ from typing import BinaryIO
 
 from multiarch.errors import MultiarchError
 
+STANDARD_INPUT, STANDARD_INPUT_NAME = "-", "standard input"
 MANIFESTS = 1_000_000_000
 """Bytes of manifests: ``kubectl get`` prints some hundred million for the largest clusters."""
 SETTINGS = 10_000_000
@@ -35,11 +36,22 @@ def read_text(path: Path, most: int = SETTINGS) -> str:
     return read_bytes(path, most).decode("utf-8")
 
 
-def read_standard_input(most: int = SETTINGS) -> str:
-    """Read all of standard input, which must be UTF-8 in every locale. Raises as :func:`read_text`."""
-    # A terminal's locale may let any bytes pass as text that nothing can print or parse.
-    stream = getattr(sys.stdin, "buffer", None)
-    return sys.stdin.read() if stream is None else _read(stream, most, "standard input").decode("utf-8")
+def read_input(name: str | Path, most: int = SETTINGS) -> str:
+    """Read a file, or all of standard input for ``-``, in UTF-8. Raises MultiarchError, which says why not."""
+    try:
+        if name != STANDARD_INPUT:
+            return read_text(Path(name), most)
+        # A terminal's locale may let any bytes pass as text that nothing can print or parse.
+        stream = getattr(sys.stdin, "buffer", None)
+        return sys.stdin.read() if stream is None else _read(stream, most, STANDARD_INPUT_NAME).decode("utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        why = getattr(error, "strerror", None) or error
+        raise MultiarchError(f"{format_input(name)} can't be read: {why}.") from error
+
+
+def format_input(name: str | Path) -> str:
+    """Return a file as messages name it: ``a.yaml``, or ``standard input`` for ``-``."""
+    return STANDARD_INPUT_NAME if name == STANDARD_INPUT else str(name)
 
 
 def find_home() -> Path | None:

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from multiarch.capacity.workloads import ImageSupport, WorkloadName, get_workload_name
 from multiarch.errors import MultiarchError
 from multiarch.facts.architectures import Architecture
+from multiarch.files import format_input
 from multiarch.images.model import Judgement, Verdict
-from multiarch.kubernetes.manifests import format_names
 from multiarch.kubernetes.source import LoadedObject, add_object_source
 from multiarch.manifests.disruption_budgets import DISRUPTION_BUDGET, DisruptionBudget, read_disruption_budgets
 from multiarch.manifests.kinds import find_pod_spec, find_pod_template
@@ -46,7 +46,7 @@ def read_workloads(objects: Sequence[LoadedObject], files: Sequence[str]) -> Wor
         if not objects and "-" in files:
             hint = f"Did the command before the pipe fail? {hint}"
         hint = " ".join((*notes, hint))
-        raise MultiarchError(f"{format_names(files)}: no workloads found{there}.", hint=hint)
+        raise MultiarchError(f"{', '.join(map(format_input, files))}: no workloads found{there}.", hint=hint)
     return Workloads(pods, budgets, notes)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -10,7 +9,7 @@ import typer
 from multiarch.cli.options.posting import To, send_post
 from multiarch.comments import Post
 from multiarch.errors import MultiarchError
-from multiarch.files import read_standard_input, read_text
+from multiarch.files import format_input, read_input
 
 _JOB = """\b
 Variables of the job:
@@ -84,11 +83,7 @@ def issue(
 
 def _read(file: str) -> str:
     """Return the text. Raises MultiarchError for a file that can't be read or is empty: its command failed."""
-    source = "standard input" if file == "-" else file
-    try:
-        text = read_standard_input() if file == "-" else read_text(Path(file))
-    except (OSError, UnicodeDecodeError) as error:
-        raise MultiarchError(f"{source} can't be read: {getattr(error, 'strerror', None) or error}.") from error
+    text = read_input(file)
     if not text.strip():
-        raise MultiarchError(f"{source} is empty.", hint="Did the command that writes it fail?")
+        raise MultiarchError(f"{format_input(file)} is empty.", hint="Did the command that writes it fail?")
     return text

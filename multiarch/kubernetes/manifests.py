@@ -8,14 +8,12 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from multiarch import files
 from multiarch.errors import MultiarchError
+from multiarch.files import MANIFESTS, STANDARD_INPUT, STANDARD_INPUT_NAME, read_input
 from multiarch.kubernetes.source import LoadedObject, Source
 from multiarch.manifests.values import name_yaml_type
 from multiarch.yaml_text.json_text import DuplicateKeyError, read_json_documents
 
-STANDARD_INPUT = "-"
-STANDARD_INPUT_NAME = "standard input"
 SUFFIXES = (".yaml", ".yml", ".json")
 _NOT_AN_OBJECT = (
     "A Kubernetes object has apiVersion and kind. Pass rendered manifests: `helm template` and "
@@ -42,24 +40,12 @@ def read_manifests(paths: Iterable[str | Path], *, stdin: str | None = None) -> 
             if seen_stdin:
                 raise MultiarchError("Standard input (-) can only be read once.")
             seen_stdin = True
-            yield from read_objects(read_standard_input() if stdin is None else stdin, STANDARD_INPUT_NAME)
+            yield from read_objects(
+                read_input(STANDARD_INPUT, MANIFESTS) if stdin is None else stdin, STANDARD_INPUT_NAME
+            )
             continue
         for file in find_files(Path(path)):
-            yield from read_objects(read_manifest_text(file), str(file))
-
-
-def format_names(paths: Iterable[str]) -> str:
-    """Return files as messages name them: ``a.yaml, standard input``."""
-    return ", ".join(STANDARD_INPUT_NAME if path == STANDARD_INPUT else path for path in paths)
-
-
-def read_standard_input() -> str:
-    """Return all of standard input, which must be UTF-8 in every locale. Raises MultiarchError if it is not."""
-    try:
-        return files.read_standard_input(files.MANIFESTS)
-    except (OSError, UnicodeDecodeError) as error:
-        why = getattr(error, "strerror", None) or error
-        raise MultiarchError(f"{STANDARD_INPUT_NAME} can't be read: {why}.") from error
+            yield from read_objects(read_input(file, MANIFESTS), str(file))
 
 
 def read_objects(text: str, where: str) -> Iterator[LoadedObject]:
@@ -94,14 +80,6 @@ def find_files(path: Path) -> Iterator[Path]:
 
 def _unreadable(error: OSError) -> None:
     raise MultiarchError(f"{error.filename} can't be read: {error.strerror or error}.") from error
-
-
-def read_manifest_text(path: Path) -> str:
-    """Read a file with its line ends. Raises MultiarchError for one that can't be read."""
-    try:
-        return files.read_text(path, files.MANIFESTS)
-    except (OSError, UnicodeDecodeError) as error:
-        raise MultiarchError(f"{path} can't be read: {getattr(error, 'strerror', None) or error}.") from error
 
 
 def _documents(text: str, where: str) -> Iterator[tuple[Source, object, tuple[int, ...]]]:

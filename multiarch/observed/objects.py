@@ -8,15 +8,9 @@ from functools import cache
 from pathlib import Path
 
 from multiarch.errors import MultiarchError
-from multiarch.files import MANIFESTS, read_text
+from multiarch.files import MANIFESTS, STANDARD_INPUT, STANDARD_INPUT_NAME, format_input, read_input, read_text
 from multiarch.kubernetes.cluster import KubernetesCluster
-from multiarch.kubernetes.manifests import (
-    STANDARD_INPUT,
-    STANDARD_INPUT_NAME,
-    format_names,
-    read_manifests,
-    read_standard_input,
-)
+from multiarch.kubernetes.manifests import read_manifests
 from multiarch.kubernetes.resources import WORKLOADS, Kind
 from multiarch.kubernetes.source import ClusterAccess, LoadedObject
 from multiarch.observed.cluster import Running
@@ -43,7 +37,7 @@ def read_manifest_objects(paths: Sequence[str]) -> tuple[Iterator[LoadedObject],
     Raises MultiarchError while iterating, also if there are no objects: a check of nothing would pass.
     """
     # Standard input is read once, because its lines are needed after its objects.
-    stdin = read_standard_input() if STANDARD_INPUT in paths else ""
+    stdin = read_input(STANDARD_INPUT, MANIFESTS) if STANDARD_INPUT in paths else ""
 
     @cache
     def lines(where: str) -> tuple[str, ...]:
@@ -72,7 +66,7 @@ def _require_some(objects: Iterator[LoadedObject], paths: Sequence[str]) -> Iter
         yield each
     if empty:
         raise MultiarchError(
-            f"{format_names(paths)}: no Kubernetes objects found.",
+            f"{', '.join(map(format_input, paths))}: no Kubernetes objects found.",
             hint="Did the command that writes the manifests fail?",
         )
 

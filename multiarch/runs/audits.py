@@ -14,10 +14,10 @@ from multiarch.audit.workloads import WorkloadAudit, audit_workloads, is_system
 from multiarch.errors import MultiarchError
 from multiarch.facts.architectures import Architecture
 from multiarch.facts.taints import Taint
-from multiarch.files import read_text
+from multiarch.files import format_input, read_input
 from multiarch.images.model import Verdict
 from multiarch.kubernetes.cluster import open_cluster
-from multiarch.kubernetes.manifests import STANDARD_INPUT, STANDARD_INPUT_NAME, read_manifests, read_standard_input
+from multiarch.kubernetes.manifests import read_manifests
 from multiarch.kubernetes.resources import Kind
 from multiarch.kubernetes.source import LoadedObject
 from multiarch.manifests.containers import ContainerRole
@@ -74,11 +74,7 @@ def read_image_list(name: str) -> list[ImageUse]:
 
     Raises MultiarchError for a file that can't be read, or that lists no image.
     """
-    try:
-        text = read_standard_input() if name == STANDARD_INPUT else read_text(Path(name))
-    except (OSError, UnicodeDecodeError) as error:
-        raise MultiarchError(f"{name} can't be read: {getattr(error, 'strerror', None) or error}.") from error
-    file = STANDARD_INPUT_NAME if name == STANDARD_INPUT else name
+    text, file = read_input(name), format_input(name)
     listed = WorkloadKey("", "List", Path(file).name)
     found = [
         ImageUse(image, "", ContainerRole.CONTAINER, listed, "", location=FileLine(file, number))

@@ -8,8 +8,9 @@ from pathlib import Path
 
 from multiarch.errors import MultiarchError
 from multiarch.facts.architectures import Architecture
+from multiarch.files import MANIFESTS, STANDARD_INPUT, read_input
 from multiarch.images.model import Verdict
-from multiarch.kubernetes.manifests import STANDARD_INPUT, find_files, read_manifest_text, read_standard_input
+from multiarch.kubernetes.manifests import find_files
 from multiarch.manifests.owners import WorkloadKey
 from multiarch.manifests.templates import Selection
 from multiarch.observed.images import Progress, RegistryAccess, ignore_progress, look_up
@@ -39,7 +40,7 @@ def edit_files(
     """
     files = []
     for name, path, named in _list_files(paths):
-        text = read_standard_input() if path is None else read_manifest_text(path)
+        text = read_input(path or STANDARD_INPUT, MANIFESTS)
         edited = edit_templates(text, change, selection, judge_only=judge_only)
         if named and not edited.objects and not edited.faults:
             raise MultiarchError(f"{name} has no Kubernetes objects.", hint="An object has apiVersion and kind.")

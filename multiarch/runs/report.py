@@ -23,7 +23,7 @@ from multiarch.existing.proposal import DEFAULT_TAINT, Proposal, plan_addition
 from multiarch.existing.saving import compute_group_costs, compute_savings
 from multiarch.facts.architectures import Architecture
 from multiarch.facts.taints import Taint
-from multiarch.kubernetes.manifests import format_names
+from multiarch.files import format_input
 from multiarch.kubernetes.resources import Kind
 from multiarch.kubernetes.source import ClusterAccess, LoadedObject
 from multiarch.observed.images import Progress, RegistryAccess, ignore_progress, look_up
@@ -86,7 +86,8 @@ def gather_page(
             source = _PageSource(name, read_cluster_workloads(plan, opened, prices=prices))
     elif files:
         source = _PageSource(
-            f"Stack file, and workloads of {format_names(files)}", read_manifest_workloads(plan, files, prices=prices)
+            f"Stack file, and workloads of {', '.join(map(format_input, files))}",
+            read_manifest_workloads(plan, files, prices=prices),
         )
     if source is None:
         nothing = WorkloadInput(build_simulation_context(plan, prices=prices), Workloads((), ()))

@@ -10,7 +10,7 @@ from datetime import date
 from pathlib import Path
 
 from multiarch.errors import MultiarchError
-from multiarch.files import MANIFESTS, read_bytes
+from multiarch.files import MANIFESTS, STANDARD_INPUT, format_input, read_bytes
 from multiarch.observed.cluster import read_object_pods
 from multiarch.observed.objects import read_manifest_objects
 from multiarch.rebalance.install.objects import build_objects
@@ -25,7 +25,6 @@ from multiarch.stack.load import PROJECT_FILE, STACKS_FOLDER
 from multiarch.stack.yaml_source import format_path, read_text
 from multiarch.today import get_today
 
-STANDARD_INPUT = "-"
 _BOTH = "Give --since REF, or --before FOLDER."
 _HOW = "`pulumi preview --json > preview.json` writes one."
 
@@ -128,7 +127,7 @@ def _with_files(previews: Sequence[Preview], old: Folder, new: Folder, day: date
 def _previews(paths: Sequence[str]) -> list[Preview]:
     found: dict[tuple[str, str], Preview] = {}
     for path in paths:
-        name = "standard input" if path == STANDARD_INPUT else path
+        name = format_input(path)
         for preview in read_previews(_bytes(path), name):
             key = (preview.project, preview.stack)
             if key in found:

@@ -10,7 +10,7 @@ from multiarch.audit.subjects import ArchitecturePreference
 from multiarch.audit.workloads import Patch, WorkloadAudit, WorkloadRow, WorkloadState
 from multiarch.cli.formats.report import Report, make_grouped_table
 from multiarch.facts.taints import Taint
-from multiarch.kubernetes.manifests import STANDARD_INPUT, STANDARD_INPUT_NAME
+from multiarch.files import STANDARD_INPUT, STANDARD_INPUT_NAME
 from multiarch.observed.objects import ObjectSource
 from multiarch.runs.audits import WorkloadsAudit
 from multiarch.serialization import to_json

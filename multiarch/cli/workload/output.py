@@ -15,8 +15,7 @@ from multiarch.errors import MultiarchError
 from multiarch.escaping import format_json
 from multiarch.facts.architectures import Architecture
 from multiarch.facts.taints import Taint
-from multiarch.files import write_atomically
-from multiarch.kubernetes.manifests import STANDARD_INPUT
+from multiarch.files import STANDARD_INPUT, write_atomically
 from multiarch.patching.edits import TemplateOutcome
 from multiarch.patching.patches import (
     build_json_patch,
