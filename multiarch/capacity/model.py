@@ -171,6 +171,11 @@ class CapacityReport:
     assumptions: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
 
+    @property
+    def results(self) -> tuple[FailureResult, ...]:
+        """The result without a failure, then those of the failures: their numbers in tables."""
+        return self.without_failure, *self.failures
+
     @JsonProperty
     def workloads(self) -> int:
         """Return the number of workloads."""

@@ -8,7 +8,7 @@ from functools import cached_property
 from types import MappingProxyType
 
 from multiarch.capacity.evaluation import Evaluation
-from multiarch.capacity.model import NO_FAILURE, CapacityFailure, CapacityReport, FailureResult, WorkloadResult
+from multiarch.capacity.model import NO_FAILURE, CapacityFailure, CapacityReport, WorkloadResult
 from multiarch.capacity.recommendation.changes import ValueChange, compare_plans
 from multiarch.capacity.recommendation.needs import Demand, Need, NodeSources
 from multiarch.capacity.recommendation.one_per_zone import (
@@ -253,7 +253,7 @@ class _Recommender:
         samples = {get_workload_name(pod): pod for pod in self._evaluate.pods if not pod.daemon}
         demands = [
             Demand(result.failure, sample, each.needed)
-            for result in (self._solved.without_failure, *self._solved.failures)
+            for result in self._solved.results
             for each in result.workloads
             if each.keeps_minimum and (sample := samples.get((each.namespace, each.name)))
         ]
@@ -265,9 +265,9 @@ class _Recommender:
 
 def _short(report: CapacityReport) -> dict[CapacityFailure, dict[_Name, WorkloadResult]]:
     """Return the workloads that do not keep their minimum, by failure; failures without any are omitted."""
-    results: Sequence[FailureResult] = (report.without_failure, *report.failures)
     found = {
-        each.failure: {(workload.namespace, workload.name): workload for workload in each.short} for each in results
+        each.failure: {(workload.namespace, workload.name): workload for workload in each.short}
+        for each in report.results
     }
     return {failure: short for failure, short in found.items() if short}
 

@@ -20,20 +20,6 @@ _COLUMNS = (
 
 
 @dataclass(frozen=True, slots=True)
-class ShownCapacity:
-    """A report, and what of it is shown. ``explain``: also workloads that only move."""
-
-    report: CapacityReport
-    images_read: bool = False
-    explain: bool = False
-
-    @property
-    def results(self) -> list[FailureResult]:
-        """The result without a failure, then those of the failures: their numbers in the tables."""
-        return [self.report.without_failure, *self.report.failures]
-
-
-@dataclass(frozen=True, slots=True)
 class _Row:
     """One workload in all results."""
 
@@ -59,34 +45,33 @@ class _Row:
         return any(each.moved for each in self.results)
 
 
-def make_blocks(shown: ShownCapacity) -> Iterator[Block]:
-    """Yield all blocks, the most important ones first."""
+def make_blocks(report: CapacityReport, *, images_read: bool, explain: bool) -> Iterator[Block]:
+    """Yield all blocks, the most important ones first. ``explain``: also workloads that only move."""
     rows = sorted(
-        (_Row(each) for each in zip(*(result.workloads for result in shown.results), strict=True)),
+        (_Row(each) for each in zip(*(result.workloads for result in report.results), strict=True)),
         key=lambda row: row.urgency,
     )
-    yield from _head(shown)
-    yield _failures(shown)
+    yield from _head(report)
+    yield _failures(report.results)
     yield _COLUMNS
-    listed = [row for row in rows if row.lacks or (shown.explain and row.moves)]
+    listed = [row for row in rows if row.lacks or (explain and row.moves)]
     if listed:
         yield _matrix(listed)
         yield "Columns are failures. -3: 3 pods pending; !: short of its minimum; ~: all lost pods get another node."
     lacking = [row for row in rows if row.lacks]
-    explained = lacking if shown.explain else lacking[:_EXPLAINED]
-    yield from (_why(row, shown) for row in explained)
+    explained = lacking if explain else lacking[:_EXPLAINED]
+    yield from (_why(row, report.results, explain=explain) for row in explained)
     if len(lacking) > len(explained):
         more = format_count(len(lacking) - len(explained), "more workload")
         yield f"{more} with pending pods: --explain shows them all."
-    if shown.report.warnings:
-        yield Items("Check", shown.report.warnings)
-    yield Items("Assumed", [*shown.report.assumptions, *([] if shown.images_read else [_IMAGES_NOT_READ])])
-    if not shown.explain:
+    if report.warnings:
+        yield Items("Check", report.warnings)
+    yield Items("Assumed", [*report.assumptions, *([] if images_read else [_IMAGES_NOT_READ])])
+    if not explain:
         yield "--explain adds the workloads whose pods all get another node."
 
 
-def _head(shown: ShownCapacity) -> Iterator[str]:
-    report = shown.report
+def _head(report: CapacityReport) -> Iterator[str]:
     workloads = report.without_failure.workloads
     autoscaler = "no autoscaler" if report.autoscaler == "none" else report.autoscaler
     bad = sum(bool(each.short) for each in report.failures)
@@ -99,9 +84,9 @@ def _head(shown: ShownCapacity) -> Iterator[str]:
         yield "Every workload keeps its minimum once its lost pods have another node."
 
 
-def _failures(shown: ShownCapacity) -> Table:
+def _failures(results: Sequence[FailureResult]) -> Table:
     rows = []
-    for number, result in enumerate(shown.results):
+    for number, result in enumerate(results):
         waits = [each.wait_seconds for each in result.workloads if each.wait_seconds is not None]
         dips = sum(each.keeps_minimum and not each.keeps_minimum_throughout for each in result.workloads)
         rows.append(
@@ -137,12 +122,12 @@ def _cell(result: WorkloadResult) -> str:
     return pending or ("~" if result.moved else "")
 
 
-def _why(row: _Row, shown: ShownCapacity) -> Details:
+def _why(row: _Row, results: Sequence[FailureResult], *, explain: bool) -> Details:
     """Return the limits of one workload: the first failure of those with the same fix, unless all are requested."""
     found: dict[tuple[object, ...], list[tuple[str, WorkloadResult]]] = {}
-    for number, (each, result) in enumerate(zip(row.results, shown.results, strict=True)):
+    for number, (each, result) in enumerate(zip(row.results, results, strict=True)):
         if each.limit:
-            key = (number,) if shown.explain else (each.change, each.pending)
+            key = (number,) if explain else (each.change, each.pending)
             found.setdefault(key, []).append((str(result.failure) if number else "nothing fails", each))
     first = row.results[0]
     title = f"{row.title}: {format_count(first.replicas, 'pod')}, {first.minimum_text}"

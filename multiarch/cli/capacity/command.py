@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -11,7 +12,7 @@ import typer
 from multiarch.capacity.evaluation import Evaluation
 from multiarch.capacity.headroom import Headroom
 from multiarch.capacity.model import CapacityReport
-from multiarch.cli.capacity.blocks import ShownCapacity, make_blocks
+from multiarch.cli.capacity.blocks import make_blocks
 from multiarch.cli.capacity.recommendation import build_recommendation_blocks, show_patch
 from multiarch.cli.formats import Format, OutputOption, print_report
 from multiarch.cli.formats.report import Report
@@ -179,10 +180,10 @@ def capacity(
     no_prices = [f"No prices: {prices.reason}."] if isinstance(prices, UnknownPrice) else []
     notes = (*no_prices, *given.notes, *given.credentials.notes)
     report = replace(report, assumptions=(*notes, *report.assumptions))
-    shown = ShownCapacity(report, images_read=check_images, explain=explain)
+    blocks = partial(make_blocks, report, images_read=check_images, explain=explain)
     more = [] if found is None else list(build_recommendation_blocks(found, recommending.search_time))
     data = CapacityResult(report, found)
-    print_report(Report("capacity", data=data, blocks=lambda: [*make_blocks(shown), *more]), output)
+    print_report(Report("capacity", data=data, blocks=lambda: [*blocks(), *more]), output)
     if found is not None:
         show_patch(found, output)
     _finish(found.report if found is not None and found.written else report)

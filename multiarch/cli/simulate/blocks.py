@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 from multiarch.cli.formats.report import Block, Details, Items, Table
 from multiarch.cli.lines import format_amount
@@ -19,96 +18,74 @@ from multiarch.simulate.model import (
     GroupAnswer,
     GroupOutcome,
     SimulatedDaemonSet,
-    Simulation,
     WorkloadOutcome,
 )
 
 
-@dataclass(frozen=True, slots=True)
-class ShownSimulation:
-    """What of a result is shown.
+def make_blocks(
+    found: SimulatedStack, *, explain: bool, only_unplaced: bool, prefer: Architecture | None
+) -> Iterator[Block]:
+    """Yield all blocks, the most important ones first.
 
     ``explain``: for every workload, why each group got its pods or not; ``only_unplaced``: only workloads with a pod
     without a node. ``prefer`` is the architecture that pods were made to prefer.
     """
-
-    found: SimulatedStack
-    explain: bool = False
-    only_unplaced: bool = False
-    prefer: Architecture | None = None
-
-    @property
-    def result(self) -> Simulation:
-        """The simulation."""
-        return self.found.simulation
-
-    @property
-    def workloads(self) -> list[WorkloadOutcome]:
-        """The workloads that are shown."""
-        return [each for each in self.result.workloads if each.unplaced or not self.only_unplaced]
-
-
-def make_blocks(shown: ShownSimulation) -> Iterator[Block]:
-    """Yield all blocks, the most important ones first."""
-    result = shown.result
-    yield from _head(shown)
-    if shown.workloads:
-        yield _workloads(shown)
-    for workload in shown.workloads:
-        if workload.unplaced and not shown.explain:
-            yield _explanation(workload, shown)
+    result = found.simulation
+    workloads = (found.choose_unplaced() if only_unplaced else found).simulation.workloads
+    yield from _head(found, prefer)
+    if only_unplaced and not result.unplaced:
+        yield "Every pod got a node."
+    if workloads:
+        yield _workloads(workloads, lacking=result.unplaced > 0)
+    explained = [_explanation(each, found.arm64_taint) for each in workloads if each.unplaced or explain]
     moved = [each for each in result.workloads if each.on_amd64]
-    if moved and shown.prefer is not Architecture.AMD64:
-        yield _on_amd64(moved, shown.prefer)
-    if shown.explain:
-        yield from (_explanation(workload, shown) for workload in shown.workloads)
+    on_amd64 = [_on_amd64(moved, prefer)] if moved and prefer is not Architecture.AMD64 else []
+    yield from (*on_amd64, *explained) if explain else (*explained, *on_amd64)
     if result.daemon_sets:
         yield Items("DaemonSets take room on these nodes", [_daemon_set(each) for each in result.daemon_sets])
     yield _nodes(result.groups)
-    yield from _costs(shown.found.cost)
-    if shown.explain:
+    yield from _costs(found.cost)
+    if explain:
         yield from _use(result.groups)
-    notes = [*result.notes, *_unchecked(shown.workloads)]
+    notes = [*result.notes, *_unchecked(workloads)]
     if notes:
         yield Items("Assumed, or not checked", notes)
-    if not shown.explain:
+    if not explain:
         yield "--explain adds the reason for each group, CPU and memory."
 
 
-def _head(shown: ShownSimulation) -> Iterator[str]:
-    result = shown.result
+def _head(found: SimulatedStack, prefer: Architecture | None) -> Iterator[str]:
+    result = found.simulation
     total = sum(workload.pods for workload in result.workloads)
     new = sum(group.new for group in result.groups)
     there = sum(group.existing for group in result.groups)
     autoscaler = "no autoscaler" if result.autoscaler == "none" else result.autoscaler
     yield (
-        f"{shown.found.stack}, {autoscaler}: {format_count(total, 'pod')}, {total - result.unplaced} placed; "
+        f"{found.stack}, {autoscaler}: {format_count(total, 'pod')}, {total - result.unplaced} placed; "
         f"{format_count(new, 'new node')}, {there} existing"
     )
-    if shown.prefer:
-        yield f"what if: every pod that may run on {shown.prefer} prefers it"
+    if prefer:
+        yield f"what if: every pod that may run on {prefer} prefers it"
     for which, count in result.omitted:
         yield f"omitted: {format_count(count, 'pod')} {which}"
-    if shown.only_unplaced and not result.unplaced:
-        yield "Every pod got a node."
 
 
-def _workloads(shown: ShownSimulation) -> Table:
+def _workloads(workloads: Sequence[WorkloadOutcome], *, lacking: bool) -> Table:
     rows = []
-    for each in shown.workloads:
+    for each in workloads:
         got = sorted((answer for answer in each.answers if answer.pods), key=lambda answer: -answer.pods)
         on = ", ".join(f"{answer.pods} {answer.group}" for answer in got)
         rows.append((f"{each.namespace} {each.name}", str(each.pods), str(len(each.unplaced) or ""), on))
-    if shown.result.unplaced:
+    if lacking:
         return Table(("workload", "pods", "no node", "pods by group"), rows)
     return Table(("workload", "pods", "pods by group"), [(name, pods, on) for name, pods, _, on in rows])
 
 
-def _explanation(workload: WorkloadOutcome, shown: ShownSimulation) -> Details:
+def _explanation(workload: WorkloadOutcome, arm64_taint: Taint | None) -> Details:
     title = f"{workload.namespace} {workload.name}: {format_count(workload.pods, 'pod')}"
     if workload.unplaced:
         title += f", {len(workload.unplaced)} without a node"
-    lines = [*_lines(workload.answers), *(_fixes(workload, shown.found.arm64_taint) if workload.unplaced else ())]
+    lines = [*_lines(workload.answers), *(_fixes(workload, arm64_taint) if workload.unplaced else ())]
     return Details(title, [(line, ()) for line in lines])
 
 

@@ -14,7 +14,7 @@ from multiarch.cli.options import with_groups
 from multiarch.cli.options.cluster import ClusterOptions, SourceOptions
 from multiarch.cli.options.prices import PriceOptions
 from multiarch.cli.options.stacks import StackArgument, plan_of
-from multiarch.cli.simulate.blocks import ShownSimulation, make_blocks
+from multiarch.cli.simulate.blocks import make_blocks
 from multiarch.cli.terminal import print_message
 from multiarch.facts.architectures import Architecture
 from multiarch.plurals import format_count
@@ -76,9 +76,9 @@ def simulate(
         # The objects take more memory than all the rest, and a simulation needs only their pods.
         given = replace(read_manifest_workloads(plan, source.files), objects=())
     found = simulate_workloads(plan, given, pricing=pricing, prefer=prefer)
-    shown = ShownSimulation(found, explain=explain, only_unplaced=only_unplaced, prefer=prefer)
+    blocks = partial(make_blocks, found, explain=explain, only_unplaced=only_unplaced, prefer=prefer)
     data = found.choose_unplaced() if only_unplaced else found
-    print_report(Report("simulation", data=data, blocks=partial(make_blocks, shown)), output)
+    print_report(Report("simulation", data=data, blocks=blocks), output)
     if found.unplaced:
         print_message(f"{format_count(found.unplaced, 'pod')} got no node.")
         raise typer.Exit(1)

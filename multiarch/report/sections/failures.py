@@ -30,7 +30,7 @@ def build_failures_section(report: CapacityReport) -> PageSection:
 
 
 def _tables(report: CapacityReport) -> Iterator[PageTable]:
-    results = (report.without_failure, *report.failures)
+    results = report.results
     limits = [(result, each) for result in results for each in result.workloads if each.limit]
     names = ("failure", "workloads short", "pods without a node", "longest wait", "nodes lost", "nodes added")
     yield PageTable(
