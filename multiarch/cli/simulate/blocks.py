@@ -37,10 +37,10 @@ def make_blocks(
         yield "Every pod got a node."
     if workloads:
         yield _workloads(workloads, lacking=result.unplaced > 0)
-    explained = [_explanation(each, found.arm64_taint) for each in workloads if each.unplaced or explain]
+    explained: list[Block] = [_explanation(each, found.arm64_taint) for each in workloads if each.unplaced or explain]
     moved = [each for each in result.workloads if each.on_amd64]
-    on_amd64 = [_on_amd64(moved, prefer)] if moved and prefer is not Architecture.AMD64 else []
-    yield from (*on_amd64, *explained) if explain else (*explained, *on_amd64)
+    on_amd64: list[Block] = [_on_amd64(moved, prefer)] if moved and prefer is not Architecture.AMD64 else []
+    yield from on_amd64 + explained if explain else explained + on_amd64
     if result.daemon_sets:
         yield Items("DaemonSets take room on these nodes", [_daemon_set(each) for each in result.daemon_sets])
     yield _nodes(result.groups)
