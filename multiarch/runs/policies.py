@@ -40,7 +40,7 @@ def with_policies(checked: CheckedStack, project: Path | None = None) -> Checked
     ]
     fatal = any(problem.severity is Severity.ERROR for problem in found)
     checked = replace(checked, problems=(*checked.problems, *found))
-    return replace(checked, plan=None, summary=None) if fatal else checked
+    return replace(checked, plan=None) if fatal else checked
 
 
 _PINNED, _UNPINNED = "policy-ami-pinned", ("ami-not-pinned", "ami-release-alone")

@@ -4,14 +4,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
-from dataclasses import field
 from pathlib import Path
-from typing import NamedTuple
 
 from multiarch.errors import MultiarchError, Problem, StackError
-from multiarch.facts.architectures import Architecture
 from multiarch.frozen import dataclass
-from multiarch.serialization import INLINED, OMITTED, JsonProperty
 from multiarch.stack.load import STACKS_FOLDER, Stack, find_project_root, list_stack_files, load_file
 from multiarch.stack.model import Plan
 from multiarch.stack.plan import make_plan
@@ -71,45 +67,16 @@ def load_plan(path: Path) -> tuple[Stack, Plan]:
 
 def load_plans(names: Iterable[str], project: Path | None = None) -> list[Plan]:
     """Return the plans of :func:`find_files`. Raises MultiarchError, and StackError with the problems of all files."""
-    checked = [plan_or_problems(path, named=False) for path in find_files(names, project)]
-    if problems := [problem for plan, found in checked if plan is None for problem in found]:
+    plans: list[Plan] = []
+    problems: list[Problem] = []
+    for path in find_files(names, project):
+        try:
+            plans.append(load_plan(path)[1])
+        except StackError as error:
+            problems += error.problems
+    if problems:
         raise StackError(problems)
-    return [plan for plan, _ in checked if plan is not None]
-
-
-def plan_or_problems(path: Path, *, named: bool = True) -> tuple[Plan | None, tuple[Problem, ...]]:
-    """Return the plan and its warnings, or None and what is wrong with the stack.
-
-    ``named``: a file that can't be read is a problem too; otherwise it raises MultiarchError.
-    """
-    try:
-        plan = load_plan(path)[1]
-    except StackError as error:
-        return None, error.problems
-    except MultiarchError as error:
-        if not named:
-            raise
-        return None, (Problem("refused", error.message, error.hint, file=format_path(path)),)
-    return plan, plan.warnings
-
-
-class GroupName(NamedTuple):
-    """A node group in a list of stacks."""
-
-    name: str
-    architecture: Architecture
-
-
-@dataclass(frozen=True, slots=True)
-class StackSummary:
-    """What a list says of a valid stack."""
-
-    stack: str
-    team: str
-    environment: str
-    region: str | None
-    kubernetes_version: str
-    node_groups: tuple[GroupName, ...]
+    return plans
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,29 +85,47 @@ class CheckedStack:
 
     file: str
     problems: tuple[Problem, ...]
-    plan: Plan | None = field(metadata=OMITTED)
-    summary: StackSummary | None = field(metadata=INLINED)
+    plan: Plan | None
 
     @property
     def name(self) -> str:
         """The name of the stack that the file is named after."""
         return get_stack_name(Path(self.file))
 
-    @JsonProperty
+    @property
     def ok(self) -> bool:
-        """Return whether the stack is valid."""
+        """Whether the stack is valid."""
         return self.plan is not None
+
+    def to_json(self) -> dict[str, object]:
+        """Return the file and its problems; of a valid stack also what a list says of it."""
+        plan = self.plan
+        summary: dict[str, object] = (
+            {}
+            if plan is None
+            else {
+                "stack": plan.stack,
+                "team": plan.team,
+                "environment": plan.environment,
+                "region": plan.region,
+                "kubernetesVersion": plan.cluster.version,
+                "nodeGroups": [{"name": each.name, "architecture": each.architecture} for each in plan.node_groups],
+            }
+        )
+        return {"file": self.file, "problems": self.problems, **summary, "ok": self.ok}
 
 
 def check_stacks(names: Iterable[str], project: Path | None = None) -> list[CheckedStack]:
     """Check stack files, by default all of the project. Raises MultiarchError as :func:`find_files` does."""
-    return [_checked(path) for path in find_files(names, project)]
+    return [_check(path) for path in find_files(names, project)]
 
 
-def _checked(path: Path) -> CheckedStack:
-    plan, problems = plan_or_problems(path)
-    if plan is None:
-        return CheckedStack(format_path(path), problems, None, None)
-    groups = tuple(GroupName(group.name, group.architecture) for group in plan.node_groups)
-    summary = StackSummary(plan.stack, plan.team, plan.environment, plan.region, plan.cluster.version, groups)
-    return CheckedStack(format_path(path), problems, plan, summary)
+def _check(path: Path) -> CheckedStack:
+    file = format_path(path)
+    try:
+        plan = load_plan(path)[1]
+    except StackError as error:
+        return CheckedStack(file, error.problems, None)
+    except MultiarchError as error:
+        return CheckedStack(file, (Problem("refused", error.message, error.hint, file=file),), None)
+    return CheckedStack(file, plan.warnings, plan)

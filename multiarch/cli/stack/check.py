@@ -17,7 +17,6 @@ from multiarch.cli.options.stacks import StacksArgument
 from multiarch.cli.terminal import print_message, print_notes, show_problems
 from multiarch.errors import MultiarchError, merge_warnings
 from multiarch.escaping import escape_terminal
-from multiarch.frozen import dataclass
 from multiarch.plurals import format_count
 from multiarch.rules import RULES, Finding, Location, Severity
 from multiarch.runs.stacks import CheckedStack, check_stacks
@@ -47,14 +46,6 @@ Examples:
   multiarch stack list --output json
 
 Exit code: 0; 2 if a stack is invalid."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Result:
-    errors: int
-    warnings: int
-    acknowledged: int
-    stacks: Sequence[CheckedStack]
 
 
 def check(
@@ -94,7 +85,7 @@ def check(
             f"{', policies included' if policy else ''}."
         )
     else:
-        data = _Result(errors, warnings, acknowledged, checked)
+        data = {"errors": errors, "warnings": warnings, "acknowledged": acknowledged, "stacks": checked}
         findings = partial(_findings, checked)
         print_report(Report("stack-check", data, lambda: [_problems(checked)], findings), output)
     if not all(each.ok for each in checked):
@@ -115,14 +106,14 @@ def list_stacks(*, output: OutputOption = Format.TABLE) -> None:
 
 
 def _row(each: CheckedStack) -> tuple[str, ...]:
-    if each.plan is None or each.summary is None:
+    if each.plan is None:
         first = next(problem for problem in each.problems if problem.severity is Severity.ERROR)
         return each.name, "", "", "", f"invalid: {first}"
-    groups = ", ".join(f"{group.name} ({group.architecture})" for group in each.summary.node_groups)
+    groups = ", ".join(f"{group.name} ({group.architecture})" for group in each.plan.node_groups)
     # As `stack check` counts its lines.
     warnings = [problem for problem in merge_warnings(each.problems) if not problem.acknowledged]
     state = format_count(len(warnings), "warning") if warnings else "ok"
-    return each.summary.stack, each.summary.region or "", each.summary.kubernetes_version, groups, state
+    return each.plan.stack, each.plan.region or "", each.plan.cluster.version, groups, state
 
 
 def _problems(checked: Sequence[CheckedStack]) -> Table:
