@@ -6,6 +6,7 @@ What Markdown makes of it is prevented here, the rest by :func:`multiarch.escapi
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Iterator, Sequence
 
 from multiarch.escaping import escape_terminal
 
@@ -71,6 +72,12 @@ def _code(words: list[str], *, in_table: bool) -> list[str]:
     # A backslash before the pipe would undo the escape, and end the cell within the code.
     shown = code.replace("|", "¦" if "\\" in code else "\\|") if in_table else code
     return [f"{before}{ticks}{space}{shown}{space}{ticks}{behind}"]
+
+
+def format_table(columns: Sequence[str], rows: Iterable[Iterable[str]]) -> Iterator[str]:
+    """Yield the lines of a table. Its cells are Markdown."""
+    for cells in (columns, ["---"] * len(columns), *rows):
+        yield f"| {' | '.join(cells)} |"
 
 
 def cut_markdown(text: str, limit: int) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from multiarch.cli.formats.report import Block, Details, Report, Table
-from multiarch.markdown import escape_markdown
+from multiarch.markdown import escape_markdown, format_table
 
 
 def render(report: Report) -> str:
@@ -20,9 +20,8 @@ def _lines(block: Block) -> Iterator[str]:
     if block.title:
         yield from (f"**{escape_markdown(block.title)}**", "")
     if isinstance(block, Table):
-        yield _row(map(escape_markdown, block.columns))
-        yield _row(["---"] * len(block.columns))
-        yield from (_row(map(escape_markdown, row)) for row in block.rows)
+        columns = [escape_markdown(name) for name in block.columns]
+        yield from format_table(columns, (map(escape_markdown, row) for row in block.rows))
     elif isinstance(block, Details):
         for number, (statement, reasons) in enumerate(block.statements):
             if number:
@@ -34,7 +33,3 @@ def _lines(block: Block) -> Iterator[str]:
 
 def _bullets(items: Iterable[str]) -> Iterator[str]:
     return (f"- {escape_markdown(item)}" for item in items)
-
-
-def _row(cells: Iterable[str]) -> str:
-    return f"| {' | '.join(cells)} |"

@@ -19,8 +19,8 @@ from multiarch.cli.review.words import (
     format_omitted,
     group_findings,
 )
-from multiarch.markdown import cut_markdown, escape_comment
-from multiarch.plurals import format_count
+from multiarch.markdown import cut_markdown, escape_comment, format_table
+from multiarch.plurals import format_count, join_names
 from multiarch.review.cost import CostDifference
 from multiarch.review.digest import DigestEntry, ReviewDigest, StackReview, Topic
 from multiarch.rules import Risk
@@ -94,9 +94,8 @@ def _text(digest: ReviewDigest, note: str = "") -> str:
                 name = _NOT_OF_A_NAME.sub("", _short(stack.name))
                 lines += _folded(f"{name}: {_level(stack.risk)}", _stack(stack, short=short))
         if same:
-            names = ", ".join(escape_comment(_short(name)) for name in same[:_MOST_NAMES])
-            more = f" and {len(same) - _MOST_NAMES} more" if len(same) > _MOST_NAMES else ""
-            lines += ["", f"No changes: {names}{more}."]
+            names = join_names([escape_comment(_short(name)) for name in same], _MOST_NAMES)
+            lines += ["", f"No changes: {names}."]
     return "\n".join(lines).rstrip("\n") + "\n"
 
 
@@ -106,17 +105,17 @@ def _changes(stack: StackReview) -> bool:
 
 def _overview(stacks: Sequence[StackReview]) -> Iterator[str]:
     topics = [topic for topic in Topic if any(entry.topic is topic for stack in stacks for entry in stack.entries)]
-    yield _row(["Stack", "Risk", *topics, "Other", "Omitted"])
-    yield _row(["---"] * (len(topics) + 4))
+    rows = []
     for stack in stacks:
         counts = [sum(entry.topic is topic for entry in stack.entries) for topic in topics]
         omitted = sum(count for _, count in stack.omitted)
         cells = [str(count) if count else "" for count in (*counts, len(stack.others), omitted)]
-        yield _row([escape_comment(_short(stack.name), in_table=True), _bold(stack.risk), *cells])
+        rows.append([escape_comment(_short(stack.name), in_table=True), _bold(stack.risk), *cells])
+    return format_table(["Stack", "Risk", *topics, "Other", "Omitted"], rows)
 
 
 def _stack(stack: StackReview, *, short: bool) -> Iterator[str]:
-    yield from _summary(stack)
+    yield from format_table(["", escape_comment(format_changes(stack), in_table=True)], _summary(stack))
     lines: dict[bool, list[str]] = {True: [], False: []}
     for group in group_findings(stack.entries):
         lines[group.level > Risk.LOW] += _group(group, short=short)
@@ -129,17 +128,15 @@ def _stack(stack: StackReview, *, short: bool) -> Iterator[str]:
     if stack.cost.rows:
         yield from _cost(stack.cost)
     if stack.others:
-        rows = (_row(escape_comment(cell, in_table=True) for cell in build_other_row(step)) for step in stack.others)
-        head = (_row(["Change", "Type", "Name", "Properties"]), _row(["---"] * 4))
-        yield from _folded(f"{format_count(len(stack.others), 'other change')}", (*head, *rows))
+        others = _table(["Change", "Type", "Name", "Properties"], map(build_other_row, stack.others))
+        yield from _folded(f"{format_count(len(stack.others), 'other change')}", others)
     if stack.omitted:
         rows = (
-            _row([f"`{filter_.name}`", str(count), escape_comment(filter_.reason, in_table=True)])
+            [f"`{filter_.name}`", str(count), escape_comment(filter_.reason, in_table=True)]
             for filter_, count in stack.omitted
         )
-        head = (_row(["Filter", "Number", "What"]), _row(["---"] * 3))
         total = sum(count for _, count in stack.omitted)
-        yield from _folded(f"{total} omitted", (*head, *rows))
+        yield from _folded(f"{total} omitted", format_table(["Filter", "Number", "What"], rows))
     if warnings := stack.warnings:
         yield from _folded(format_count(len(warnings), "warning"), (f"- {escape_comment(text)}" for text in warnings))
     if acknowledged := stack.acknowledged:
@@ -148,23 +145,21 @@ def _stack(stack: StackReview, *, short: bool) -> Iterator[str]:
         yield from _folded(title, (f"- {escape_comment(str(each))}" for each in acknowledged))
 
 
-def _summary(stack: StackReview) -> Iterator[str]:
+def _summary(stack: StackReview) -> Iterator[list[str]]:
     """Yield one row for each question; those that every reviewer has also where nothing was found."""
-    yield _row(["", escape_comment(format_changes(stack), in_table=True)])
-    yield _row(["---"] * 2)
     for topic in Topic:
         found = [entry for entry in stack.entries if entry.topic is topic]
         costs = (
             [escape_comment(format_cost(stack.cost), in_table=True)] if topic is Topic.COSTS and stack.cost.rows else []
         )
         if found or costs:
-            yield _row([f"**{topic}**", "<br>".join((*costs, *_by_rule(found)))])
+            yield [f"**{topic}**", "<br>".join((*costs, *_by_rule(found)))]
         elif topic in ALWAYS:
-            yield _row([f"**{topic}**", _nothing(stack)])
+            yield [f"**{topic}**", _nothing(stack)]
     nothing = _nothing(stack) if stack.change.preview.source else NOT_KNOWN
     others = f"{format_count(len(stack.others), 'change')}" if stack.others else nothing
-    yield _row(["**Other**", others])
-    yield _row(["**Omitted**", escape_comment(format_omitted(stack), in_table=True)])
+    yield ["**Other**", others]
+    yield ["**Omitted**", escape_comment(format_omitted(stack), in_table=True)]
 
 
 def _nothing(stack: StackReview) -> str:
@@ -180,9 +175,7 @@ def _nothing(stack: StackReview) -> str:
 def _cost(cost: CostDifference) -> Iterator[str]:
     table = build_cost_table(cost)
     yield from ("", f"**{table.title}**", "")
-    yield _row(table.columns)
-    yield _row(["---"] * len(table.columns))
-    yield from (_row(escape_comment(cell, in_table=True) for cell in row) for row in table.rows)
+    yield from _table(table.columns, table.rows)
     yield from _folded("How costs are computed", (f"- {escape_comment(line)}" for line in list_cost_notes(cost)))
 
 
@@ -191,9 +184,8 @@ def _by_rule(entries: Sequence[DigestEntry]) -> Iterator[str]:
     for rule in dict.fromkeys(entry.finding.rule for entry in entries):
         found = [entry.finding for entry in entries if entry.finding.rule == rule]
         subjects = list(dict.fromkeys(finding.subject for finding in found))
-        names = ", ".join(escape_comment(_short(subject), in_table=True) for subject in subjects[:_MOST_SHOWN])
-        more = f" and {len(subjects) - _MOST_SHOWN} more" if len(subjects) > _MOST_SHOWN else ""
-        yield f"{_bold(max(finding.level for finding in found))} `{rule.name}`: {names}{more}"
+        names = join_names([escape_comment(_short(subject), in_table=True) for subject in subjects], _MOST_SHOWN)
+        yield f"{_bold(max(finding.level for finding in found))} `{rule.name}`: {names}"
 
 
 def _group(group: FindingGroup, *, short: bool) -> Iterator[str]:
@@ -233,5 +225,5 @@ def _bold(risk: Risk) -> str:
     return f"**{risk.name}**" if risk > Risk.LOW else risk.name.lower()
 
 
-def _row(cells: Iterable[str]) -> str:
-    return f"| {' | '.join(cells)} |"
+def _table(columns: Sequence[str], rows: Iterable[Iterable[str]]) -> Iterator[str]:
+    return format_table(columns, ([escape_comment(cell, in_table=True) for cell in row] for row in rows))
