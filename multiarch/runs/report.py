@@ -71,38 +71,27 @@ def gather_page(
     progress: Progress = ignore_progress,
 ) -> PageContents:
     """Gather the contents of a page, from manifests, a live cluster, or the stack file alone. Raises MultiarchError."""
-    failed: list[tuple[str, str]] = []
     prices = None if pricing is None else pricing.known
-    description, unread = "Stack file", _NO_WORKLOADS
-    source = None
+    failed: list[tuple[str, str]] = []
+    description, unread, given = "Stack file", "", None
     if live is not None:
         try:
             opened = read_cluster(plan, live, owners=True, budgets=True)
         except OutsideError as error:
-            failed.append(("the cluster", str(error)))
-            description, unread = "Stack file; the cluster could not be read", str(error)
+            unread = str(error)
+            failed.append(("the cluster", unread))
+            description = "Stack file; the cluster could not be read"
         else:
-            name = f"Cluster of context {opened.running.name}"
-            source = _PageSource(name, read_cluster_workloads(plan, opened, prices=prices))
+            description = f"Cluster of context {opened.running.name}"
+            given = read_cluster_workloads(plan, opened, prices=prices)
     elif files:
-        source = _PageSource(
-            f"Stack file, and workloads of {', '.join(map(format_input, files))}",
-            read_manifest_workloads(plan, files, prices=prices),
-        )
-    if source is None:
-        nothing = WorkloadInput(build_simulation_context(plan, prices=prices), Workloads((), ()))
-        source = _PageSource(description, nothing, unread)
-    parts = _PageParts(plan, source, pricing, registries, progress, failed)
-    return PageContents(parts.contents(), tuple(parts.failed), tuple(parts.notes))
-
-
-@dataclass(frozen=True, slots=True)
-class _PageSource:
-    """What the parts are made of, in words and as it was read. ``unread`` says why there are no workloads."""
-
-    description: str
-    given: WorkloadInput
-    unread: str = ""
+        description = f"Stack file, and workloads of {', '.join(map(format_input, files))}"
+        given = read_manifest_workloads(plan, files, prices=prices)
+    if given is None:
+        unread = unread or _NO_WORKLOADS
+        given = WorkloadInput(build_simulation_context(plan, prices=prices), Workloads((), ()))
+    parts = _PageParts(plan, given, unread, pricing, registries, progress, failed)
+    return PageContents(parts.contents(description), tuple(parts.failed), tuple(parts.notes))
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,24 +162,28 @@ def gather_cluster_page(
 
 @dataclass(slots=True)
 class _PageParts:
-    """Makes the parts of a page about ``plan``. ``failed`` are those that could not be made, with the reason."""
+    """Makes the parts of a page about ``plan``. ``failed`` are those that could not be made, with the reason.
+
+    ``unread`` says why there are no workloads, empty if there are.
+    """
 
     plan: Plan
-    source: _PageSource
+    given: WorkloadInput
+    unread: str
     pricing: Pricing | None
     access: RegistryAccess
     progress: Progress
-    failed: list[tuple[str, str]] = field(default_factory=list)
+    failed: list[tuple[str, str]]
     notes: list[str] = field(default_factory=list)
 
-    def contents(self) -> ReportContents:
-        """Make all parts."""
-        placement = self._of_workloads("nodes and pods", partial(place_workloads, self.plan, self.source.given))
+    def contents(self, source: str) -> ReportContents:
+        """Make all parts. ``source`` says what was read."""
+        placement = self._of_workloads("nodes and pods", partial(place_workloads, self.plan, self.given))
         images = self._of_workloads("images", self._images)
         workloads = images if isinstance(images, Unread) else images.workloads
         return ReportContents(
             plan=self.plan,
-            source=self.source.description,
+            source=source,
             made=get_now(),
             placement=placement,
             workloads=workloads,
@@ -208,27 +201,26 @@ class _PageParts:
             return Unread(str(error))
 
     def _of_workloads(self, name: str, make: Callable[[], Result]) -> Result | Unread:
-        return Unread(self.source.unread) if self.source.unread else self._part(name, make)
+        return Unread(self.unread) if self.unread else self._part(name, make)
 
     def _images(self) -> _Images:
-        given = self.source.given
+        given = self.given
         self.notes += given.credentials.notes
         return _judge_images(given.objects, given.credentials, self.plan.arm64_taint, self.access, self.progress)
 
     def _daemon_sets(self, images: _Images | Unread) -> DaemonSetAudit:
         """Audit DaemonSets on the groups of the plan, or on the nodes of the cluster."""
-        source = self.source.given
-        found = tuple(each for each in source.objects if each.value.get("kind") == Kind.DAEMON_SET)
+        found = tuple(each for each in self.given.objects if each.value.get("kind") == Kind.DAEMON_SET)
         if found and isinstance(images, Unread):
             raise MultiarchError(images.reason)
         judged = ImageVerdicts(tuple(Architecture), ()) if isinstance(images, Unread) else images.images
-        live, taint = source.cluster, self.plan.arm64_taint
+        live, taint = self.given.cluster, self.plan.arm64_taint
         if live is None:
             return audit_objects(found, judged, plan=self.plan)
         return audit_objects(found, judged, nodes=live.running.nodes, taints=[taint] if taint else [])
 
     def _capacity(self, images: _Images | Unread) -> CapacityReport:
-        given = self.source.given
+        given = self.given
         supported = {} if isinstance(images, Unread) else list_image_support(images.images)
         evaluate = Evaluation(given.workloads.pods, given.budgets(), given.context, given.nodes, supported)
         report = evaluate(self.plan, list_failures(self.plan, given.context.zones))
@@ -243,4 +235,4 @@ class _PageParts:
         if isinstance(placement, Unread):
             return compute_stack_costs(self.plan, self.pricing)
         audit = None if isinstance(workloads, Unread) else workloads
-        return compute_placement_cost(self.plan, self.pricing, placement, self.source.given.objects, audit)
+        return compute_placement_cost(self.plan, self.pricing, placement, self.given.objects, audit)
