@@ -80,22 +80,18 @@ def merge_warnings(problems: Iterable[Problem]) -> list[Problem]:
 
     For people: reports have every problem for itself.
     """
-    kept: list[Problem] = []
-    others: dict[tuple[str, str | None, str], list[str]] = {}
-    for problem in problems:
-        found = (problem.rule, problem.file, problem.hint)
-        if problem.rule in _SAID_ONCE and found in others:
-            others[found].append(f"{problem.key} (line {problem.line})" if problem.line else str(problem.key))
-            continue
-        if problem.rule in _SAID_ONCE:
-            others[found] = []
-        kept.append(problem)
-    return [
-        replace(problem, message=f"{problem.message} The same applies to {', '.join(dict.fromkeys(more))}.")
-        if (more := others.get((problem.rule, problem.file, problem.hint)))
-        else problem
-        for problem in kept
-    ]
+    equal: dict[object, list[Problem]] = {}
+    for number, problem in enumerate(problems):
+        once = problem.rule in _SAID_ONCE
+        equal.setdefault((problem.rule, problem.file, problem.hint) if once else number, []).append(problem)
+    return [_merge(*each) for each in equal.values()]
+
+
+def _merge(first: Problem, *others: Problem) -> Problem:
+    if not others:
+        return first
+    keys = dict.fromkeys(f"{each.key} (line {each.line})" if each.line else str(each.key) for each in others)
+    return replace(first, message=f"{first.message} The same applies to {', '.join(keys)}.")
 
 
 class MultiarchError(Exception):

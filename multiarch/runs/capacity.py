@@ -158,11 +158,3 @@ def write_headroom(file: Path, plan: Plan, report: CapacityReport, given: Worklo
     if found:
         write_atomically(file, "---\n".join(dump_yaml(each) for each in build_headroom_manifests(plan, found)))
     return found
-
-
-@dataclass(frozen=True, slots=True)
-class CapacityResult:
-    """What ``multiarch capacity`` found; ``recommendation`` is None unless one was wanted."""
-
-    report: CapacityReport = field(metadata=INLINED)
-    recommendation: RecommendedChange | None = None

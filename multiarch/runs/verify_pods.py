@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace
 from typing import Any
@@ -38,30 +38,20 @@ def verify_containers(
     Raises MultiarchError and OutsideError.
     """
     found, secrets, notes = _read(source)
-    reports = None
+    reports: dict[str, NodeReport | InstanceAnswer] | None = None
     if on_node is not None:
         reports = {}
         if wanted := list_instances(found):
             with progress("querying nodes") as step:
                 ssm = on_node(_find_region(found))("ssm")
                 reports = collect_reports(ssm, wanted, containers=True, progress=step)
-    verified = _verify(found, reports, registries, secrets, progress)
-    return replace(verified, notes=(*notes, *secrets.notes, *verified.notes))
-
-
-def _verify(
-    found: Pods,
-    reports: Mapping[str, NodeReport | InstanceAnswer] | None,
-    registries: RegistryAccess,
-    secrets: PodCredentials,
-    progress: ShowProgress,
-) -> PodVerification:
     with progress("reading digests") as step:
-        return use_registry(
+        verified = use_registry(
             registries,
             lambda registry: verify_pods(registry, found, reports, looked_up=step),
             credentials=secrets.credentials,
         )
+    return replace(verified, notes=(*notes, *secrets.notes, *verified.notes))
 
 
 def _read(source: ObjectSource) -> tuple[Pods, PodCredentials, list[str]]:

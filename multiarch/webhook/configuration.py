@@ -11,7 +11,7 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
-from multiarch.errors import KeyPath, Problem, ProblemsError, StackError
+from multiarch.errors import KeyPath, Problem, ProblemsError
 from multiarch.files import reject_device
 from multiarch.schema.webhook import WebhookConfiguration
 from multiarch.schema.webhook_faults import WebhookFault, find_faults
@@ -19,14 +19,10 @@ from multiarch.stack import wording, yaml_source
 from multiarch.stack.origin import Origin, Place
 
 
-class ConfigurationError(ProblemsError):
-    """A configuration that can't be used."""
-
-
 def load_configuration(path: Path) -> WebhookConfiguration:
     """Read a configuration file. An empty file is all defaults.
 
-    Raises ConfigurationError with every problem.
+    Raises ProblemsError with every problem.
     """
     configuration, origin = _read(path)
     _reject((*find_faults(configuration), *_check_files(configuration)), origin)
@@ -37,11 +33,8 @@ def _read(path: Path) -> tuple[WebhookConfiguration, Origin]:
     """Read a YAML file, and say where each value is."""
     if path.is_dir():
         message, hint = "The file can't be read: it is a folder.", "Name the file in it."
-        raise ConfigurationError([Problem("unreadable-file", message, hint, file=yaml_source.format_path(path))])
-    try:
-        document = yaml_source.read_yaml_file(path)
-    except StackError as error:
-        raise ConfigurationError(error.problems) from error
+        raise ProblemsError([Problem("unreadable-file", message, hint, file=yaml_source.format_path(path))])
+    document = yaml_source.read_yaml_file(path)
     places = {key: Place(document.file, line) for key, line in document.lines.items()}
     origin = Origin(document.file, places, document.value if isinstance(document.value, dict) else {})
     problems = [origin.problem(each.rule, each.path, each.sentence, hint=each.hint) for each in document.faults]
@@ -49,18 +42,18 @@ def _read(path: Path) -> tuple[WebhookConfiguration, Origin]:
     if not isinstance(value, dict):
         problems.append(Problem("wrong-type", "The file has no keys at the top.", file=document.file, line=1))
     if problems:
-        raise ConfigurationError(problems)
+        raise ProblemsError(problems)
     try:
         return WebhookConfiguration.model_validate(value, by_alias=True, by_name=False), origin
     except ValidationError as error:
         found = wording.describe_problems(error.errors(include_url=False), origin, WebhookConfiguration)
-        raise ConfigurationError(sorted(found, key=lambda each: each.line or 0)) from error
+        raise ProblemsError(sorted(found, key=lambda each: each.line or 0)) from error
 
 
 def _reject(found: Iterable[WebhookFault], origin: Origin) -> None:
-    """Raise ConfigurationError if there are any."""
+    """Raise ProblemsError if there are any."""
     if problems := [origin.placed(path, problem) for path, problem in found]:
-        raise ConfigurationError(sorted(problems, key=lambda each: each.line or 0))
+        raise ProblemsError(sorted(problems, key=lambda each: each.line or 0))
 
 
 def _check_files(configuration: WebhookConfiguration) -> Iterator[WebhookFault]:

@@ -6,15 +6,16 @@ from pathlib import Path
 
 import pytest
 
+from multiarch.errors import ProblemsError
 from multiarch.schema.webhook import WebhookConfiguration
-from multiarch.webhook.configuration import ConfigurationError, load_configuration
+from multiarch.webhook.configuration import load_configuration
 from tests.webhook.serving import pair
 
 
 def faults(folder: Path, text: str) -> list[str]:
     file = folder / "webhook.yaml"
     file.write_text(text, encoding="utf-8")
-    with pytest.raises(ConfigurationError) as rejected:
+    with pytest.raises(ProblemsError) as rejected:
         load_configuration(file)
     return [str(problem).removeprefix(f"{file}:") for problem in rejected.value.problems]
 
@@ -127,14 +128,14 @@ def test_values_are_checked_beyond_the_schema(tmp_path: Path) -> None:
 def test_what_is_not_a_mapping_in_yaml_is_rejected(tmp_path: Path, text: str, fault: str) -> None:
     file = tmp_path / "webhook.yaml"
     file.write_text(text, encoding="utf-8")
-    with pytest.raises(ConfigurationError) as rejected:
+    with pytest.raises(ProblemsError) as rejected:
         load_configuration(file)
     problem = rejected.value.problems[0]
     assert fault in f"{problem} {problem.rule}"
 
 
 def test_a_missing_file_and_a_folder_are_rejected(tmp_path: Path) -> None:
-    with pytest.raises(ConfigurationError, match="No such file or directory"):
+    with pytest.raises(ProblemsError, match="No such file or directory"):
         load_configuration(tmp_path / "missing.yaml")
-    with pytest.raises(ConfigurationError, match=r"it is a folder\. Name the file in it\."):
+    with pytest.raises(ProblemsError, match=r"it is a folder\. Name the file in it\."):
         load_configuration(tmp_path)

@@ -28,7 +28,6 @@ from multiarch.plurals import format_count
 from multiarch.prices.file import read_prices
 from multiarch.prices.model import RegionPrices, UnknownPrice
 from multiarch.runs.capacity import (
-    CapacityResult,
     choose_failures,
     find_image_support,
     parse_pod_count,
@@ -37,6 +36,7 @@ from multiarch.runs.capacity import (
 )
 from multiarch.runs.stacks import find_file, load_plan
 from multiarch.runs.workload_input import read_cluster, read_cluster_workloads, read_manifest_workloads
+from multiarch.serialization import to_json
 
 HELP = """Show what keeps running when something fails.
 
@@ -182,8 +182,12 @@ def capacity(
     report = replace(report, assumptions=(*notes, *report.assumptions))
     blocks = partial(make_blocks, report, images_read=check_images, explain=explain)
     more = [] if found is None else list(build_recommendation_blocks(found, recommending.search_time))
-    data = CapacityResult(report, found)
-    print_report(Report("capacity", data=data, blocks=lambda: [*blocks(), *more]), output)
+    shown = Report(
+        "capacity",
+        data=lambda: {**to_json(report), "recommendation": found},
+        blocks=lambda: [*blocks(), *more],
+    )
+    print_report(shown, output)
     if found is not None:
         show_patch(found, output)
     _finish(found.report if found is not None and found.written else report)

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
 
 from multiarch.errors import MultiarchError
 from multiarch.review.digest import ReviewDigest
@@ -14,20 +13,11 @@ ALWAYS = "preview-failed"
 """A preview that does not show everything never passes."""
 
 
-@dataclass(frozen=True, slots=True)
-class ReviewFailOn:
-    """Findings of these rules, or at least of this risk, fail."""
+def parse_fail_on(written: Sequence[str]) -> Callable[[Finding], bool]:
+    """Parse ``["replace-stateful,high"]``; return a function that says whether a finding fails.
 
-    rules: frozenset[str]
-    risk: Risk | None
-
-    def fails(self, finding: Finding) -> bool:
-        """Return whether a finding fails."""
-        return finding.rule.name in self.rules or (self.risk is not None and finding.level >= self.risk)
-
-
-def parse_fail_on(written: Sequence[str]) -> ReviewFailOn:
-    """Parse ``["replace-stateful,high"]``. Raises MultiarchError for what is neither a rule nor a level."""
+    It fails by its rule, or from that risk on. Raises MultiarchError for what is neither a rule nor a level.
+    """
     levels = {risk.name.lower(): risk for risk in Risk if risk is not Risk.NONE}
     names = [name.strip() for part in written for name in part.split(",") if name.strip()]
     for name in names:
@@ -36,14 +26,11 @@ def parse_fail_on(written: Sequence[str]) -> ReviewFailOn:
             known = f"The levels are {', '.join(levels)}, the rules {', '.join(sorted(REVIEW_RULES))}."
             hint = f"Did you mean {near}?" if near else known
             raise MultiarchError(f"--fail-on: {name!r} is not a rule or a risk level.", hint=hint)
-    wanted = [levels[name] for name in names if name in levels]
-    rules = frozenset(name for name in names if name in REVIEW_RULES)
-    return ReviewFailOn(rules | {ALWAYS}, min(wanted) if wanted else None)
+    risks = [levels[name] for name in names if name in levels]
+    return lambda finding: finding.rule.name in (ALWAYS, *names) or any(finding.level >= risk for risk in risks)
 
 
-def find_failing(digest: ReviewDigest, fail_on: ReviewFailOn) -> list[str]:
+def find_failing(digest: ReviewDigest, fails: Callable[[Finding], bool]) -> list[str]:
     """Return the names of the rules that fail, sorted."""
-    found = {
-        entry.finding.rule.name for stack in digest.stacks for entry in stack.entries if fail_on.fails(entry.finding)
-    }
+    found = {entry.finding.rule.name for stack in digest.stacks for entry in stack.entries if fails(entry.finding)}
     return sorted(found)

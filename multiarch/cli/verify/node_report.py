@@ -48,13 +48,11 @@ def _blocks(result: NodeVerification) -> Iterator[Block]:
     statements = list(_statements(result))
     if statements:
         yield Details("Findings", statements)
-    unchecked = Counter[str]()
     names: dict[str, list[str]] = {}
     for row in result.rows:
         for text in row.not_checked:
-            unchecked[text] += 1
             names.setdefault(text, []).append(row.name)
-    items = [*result.notes, *(f"{join_names(names[text], _SHOWN)}: {text}" for text in unchecked)]
+    items = [*result.notes, *(f"{join_names(nodes, _SHOWN)}: {text}" for text, nodes in names.items())]
     if items:
         yield Items("Not checked", items)
 
