@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import typer
 from pydantic import ValidationError
 from typer.core import TyperCommand, TyperGroup
+from typer.models import OptionInfo
 
 from multiarch.cli.lines import find_own_name
 
@@ -45,6 +47,22 @@ class Application(TyperGroup):
         except typer.BadParameter as error:
             error.message = _plain(error)
             raise
+
+
+def make_choice(words: Sequence[str], *names: str, metavar: str = "", text: str) -> OptionInfo:
+    """Return an option that takes one of the ``words``; ``names`` where they are not the parameter's."""
+
+    def parse(value: str) -> str:
+        if value not in words:
+            raise typer.BadParameter(f"{value!r} is not one of {', '.join(repr(str(word)) for word in words)}.")
+        return words[words.index(value)]
+
+    def complete(incomplete: str) -> list[str]:
+        return [word for word in words if word.startswith(incomplete)]
+
+    shown = metavar or "|".join(words)
+    option: OptionInfo = typer.Option(*names, parser=parse, autocompletion=complete, metavar=shown, help=text)
+    return option
 
 
 def _plain(error: typer.BadParameter) -> str:

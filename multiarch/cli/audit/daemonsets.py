@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
 from typing import Annotated, Literal
 
 import typer
@@ -15,6 +14,7 @@ from multiarch.cli.options.cluster import ClusterOptions, ManifestsArgument, Sou
 from multiarch.cli.options.registry import RegistryOptions
 from multiarch.cli.options.stacks import complete_stacks, plan_of, reject_stacks
 from multiarch.cli.terminal import print_message, print_notes, show_progress
+from multiarch.cli.usage import make_choice
 from multiarch.facts.taints import parse_taint
 from multiarch.plurals import format_count
 from multiarch.runs.audits import audit_daemon_sets
@@ -47,13 +47,6 @@ Examples:
 Exit code: 0; 1 if --fail-on finds something; 2 for invalid input; 3 if the cluster can't be reached."""
 
 
-class DaemonSetFailOn(StrEnum):
-    """What ``--fail-on`` can find."""
-
-    FINDING = "finding"
-    UNKNOWN = "unknown"
-
-
 @with_groups
 def daemonsets(
     paths: ManifestsArgument = None,
@@ -77,9 +70,9 @@ def daemonsets(
     ] = None,
     cluster: ClusterOptions,
     fail_on: Annotated[
-        list[DaemonSetFailOn] | None,
-        typer.Option(
-            metavar="finding|unknown", help="Exit with 1 if there is a finding, or an unknown cell; may be repeated."
+        list[str] | None,
+        make_choice(
+            ("finding", "unknown"), text="Exit with 1 if there is a finding, or an unknown cell; may be repeated."
         ),
     ] = None,
     output: RowsOutputOption = Format.TABLE,

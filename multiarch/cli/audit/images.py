@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
 from typing import Annotated
 
 import typer
@@ -15,6 +14,7 @@ from multiarch.cli.options.cluster import ClusterOptions, ManifestsArgument, Sou
 from multiarch.cli.options.registry import RegistryOptions
 from multiarch.cli.options.stacks import GroupByOption
 from multiarch.cli.terminal import print_message, print_notes, show_progress
+from multiarch.cli.usage import make_choice
 from multiarch.errors import MultiarchError
 from multiarch.facts.architectures import Architecture
 from multiarch.images.model import Verdict
@@ -41,13 +41,6 @@ Examples:
 Exit code: 0; 1 if --fail-on finds something; 2 for invalid input; 3 if the cluster can't be reached."""
 
 
-class ImageFailOn(StrEnum):
-    """What ``--fail-on`` can find."""
-
-    UNSUPPORTED = "unsupported"
-    UNKNOWN = "unknown"
-
-
 @with_groups
 def images(
     paths: ManifestsArgument = None,
@@ -62,8 +55,8 @@ def images(
         typer.Option(metavar="amd64|arm64", help="Audit for this architecture; may be repeated. Default: both."),
     ] = None,
     fail_on: Annotated[
-        list[ImageFailOn] | None,
-        typer.Option(metavar="unsupported|unknown", help="Exit with 1 if an image has this verdict; may be repeated."),
+        list[str] | None,
+        make_choice(("unsupported", "unknown"), text="Exit with 1 if an image has this verdict; may be repeated."),
     ] = None,
     group_by: GroupByOption = None,
     explain: ExplainOption = False,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -18,6 +17,7 @@ from multiarch.cli.options.cluster import ClusterOptions, ManifestsArgument, Sou
 from multiarch.cli.options.registry import RegistryOptions
 from multiarch.cli.options.stacks import GroupByOption, TaintOptions
 from multiarch.cli.terminal import print_command, print_message, print_notes, show_progress
+from multiarch.cli.usage import make_choice
 from multiarch.errors import MultiarchError
 from multiarch.observed.newest_tags import LOOK_UPS
 from multiarch.observed.objects import ObjectSource
@@ -50,13 +50,6 @@ Examples:
 Exit code: 0; 1 if --fail-on finds something; 2 for invalid input; 3 if the cluster can't be reached."""
 
 
-class WorkloadFailOn(StrEnum):
-    """What ``--fail-on`` can find."""
-
-    BLOCKED = "blocked"
-    UNKNOWN = "unknown"
-
-
 @with_groups
 def workloads(
     paths: ManifestsArgument = None,
@@ -76,8 +69,8 @@ def workloads(
     ] = "strategic-merge",
     force: Annotated[bool, typer.Option("--force", help="Replace patches in DIR that an earlier run wrote.")] = False,
     fail_on: Annotated[
-        list[WorkloadFailOn] | None,
-        typer.Option(metavar="blocked|unknown", help="Exit with 1 if a workload is in this state; may be repeated."),
+        list[str] | None,
+        make_choice(("blocked", "unknown"), text="Exit with 1 if a workload is in this state; may be repeated."),
     ] = None,
     group_by: GroupByOption = None,
     explain: ExplainOption = False,

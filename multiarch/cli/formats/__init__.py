@@ -10,6 +10,7 @@ import typer
 from typer.models import OptionInfo
 
 from multiarch.cli.formats.report import Report
+from multiarch.cli.usage import make_choice
 
 
 class Format(StrEnum):
@@ -29,17 +30,8 @@ _OF_FINDINGS = (Format.SARIF, Format.CODEQUALITY)
 def make_output_option(*omitted: Format) -> OptionInfo:
     """Return ``--output`` with all formats but the ``omitted`` ones."""
     offered = [form for form in Format if form not in omitted]
-
-    def parse(value: str) -> Format:
-        if value not in offered:
-            names = ", ".join(repr(str(form)) for form in offered)
-            raise typer.BadParameter(f"{value!r} is not one of {names}.")
-        return Format(value)
-
-    option: OptionInfo = typer.Option(
-        "--output", "-o", parser=parse, metavar=f"[{'|'.join(offered)}]", help="Output format, on stdout."
-    )
-    return option
+    metavar = f"[{'|'.join(offered)}]"
+    return make_choice(offered, "--output", "-o", metavar=metavar, text="Output format, on stdout.")
 
 
 OutputOption = Annotated[Format, make_output_option(Format.CSV, *_OF_FINDINGS)]
