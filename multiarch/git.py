@@ -13,8 +13,6 @@ from pathlib import Path
 from multiarch.errors import MultiarchError, OutsideError
 
 _SECONDS = 60.0
-_SHORT = "0000000"
-_FILE_MODES = ("100644", "100755", "120000")
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,13 +80,9 @@ class Repository:
         return [found[path] for path in sorted(found)]
 
     def read(self, commit: str, path: str) -> bytes | None:
-        """Read a file in ``commit``; None if it is not in it. Raises MultiarchError for a folder or a submodule."""
-        listed = self._answer("ls-tree", "-z", commit, "--", path)
-        if not listed:
+        """Read a file in ``commit``; None if it is not in it. Raises OutsideError for a folder or a submodule."""
+        if not self._answer("ls-tree", "-z", commit, "--", path):
             return None
-        mode, kind = listed.split(b" ", 2)[0].decode(), listed.split(b" ", 2)[1].decode()
-        if mode not in _FILE_MODES:
-            raise MultiarchError(f"{path} in {commit[: len(_SHORT)]} is not a file, but a {kind}.")
         return self._answer("cat-file", "blob", f"{commit}:./{path}")
 
     def names(self, commit: str, folder: str) -> list[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import cache
 from importlib import import_module
 from typing import Annotated, Any
@@ -68,17 +68,15 @@ def list_completed_words(environment: Mapping[str, str]) -> list[str]:
     return (environment.get("COMP_WORDS") or environment.get("_TYPER_COMPLETE_ARGS") or "").split()[1:]
 
 
+@cache
 def build_application(noun: str | None = None, verb: str | None = None) -> Any:  # noqa: ANN401  (typer's click is private)
     """Return the application, a command to call: with ``noun`` and ``verb`` alone, or with all if they are unknown.
 
     For the noun ``--version`` it has no commands.
     """
-    _, verbs = _NOUNS.get(noun or "") or ("", {})
-    return _application(noun if noun in (*_NOUNS, _VERSION) else None, verb if verb in verbs else None)
-
-
-@cache
-def _application(noun: str | None, verb: str | None) -> Any:  # noqa: ANN401  (as above)
+    known = _NOUNS.get(noun or "")
+    only = verb if known and verb in known[1] else None
+    nouns: Iterable[str] = (noun,) if noun in _NOUNS else () if noun == _VERSION else _NOUNS
     app = typer.Typer(
         name="multiarch",
         cls=Application,
@@ -90,8 +88,8 @@ def _application(noun: str | None, verb: str | None) -> Any:  # noqa: ANN401  (a
         context_settings={"help_option_names": ["-h", "--help"]},
     )
     app.callback()(_options)
-    for name in _NOUNS if noun is None else () if noun == _VERSION else (noun,):
-        app.add_typer(_load(name, verb))
+    for name in nouns:
+        app.add_typer(_load(name, only))
     return typer.main.get_command(app)
 
 

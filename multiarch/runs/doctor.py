@@ -8,7 +8,7 @@ import json
 import os
 import re
 import shutil
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -36,6 +36,7 @@ from multiarch.kubernetes.source import ClusterAccess
 from multiarch.nodes.model import CLUSTER_TAG, CapacityType
 from multiarch.probe import find_silence
 from multiarch.runs.doctor_sources import Check, MachineSources, StackSources, query_program
+from multiarch.runs.eks_clusters import read_offers
 from multiarch.stack.checks.access import check_creator
 from multiarch.stack.eks_cluster import EksCluster
 from multiarch.stack.load import Stack
@@ -254,7 +255,7 @@ def check_routes(sources: StackSources) -> Iterable[CheckResult]:
 
 def check_offerings(sources: StackSources) -> Iterator[CheckResult]:
     """Check that each instance type of a node group is offered in its zones."""
-    ec2, network, offered = sources.clients("ec2"), sources.plan.network, defaultdict[str, set[str]](set)
+    ec2, network = sources.clients("ec2"), sources.plan.network
     if network.zones:
         zones = list(network.zones)
     elif not isinstance(network, NewNetwork):
@@ -265,13 +266,8 @@ def check_offerings(sources: StackSources) -> Iterator[CheckResult]:
         rows = ec2.describe_availability_zones(Filters=usual)["AvailabilityZones"]
         named = sorted(row["ZoneName"] for row in rows if row["ZoneId"] not in ZONE_IDS_WITHOUT_EKS)
         zones = named[: network.zone_count]
-    types = sorted({each.name for group in sources.plan.node_groups for each in group.instance_types})
-    pages = ec2.get_paginator("describe_instance_type_offerings").paginate(
-        LocationType="availability-zone", Filters=[{"Name": "instance-type", "Values": types}]
-    )
-    for row in (each for page in pages for each in page["InstanceTypeOfferings"]):
-        offered[row["InstanceType"]].add(row["Location"])
-    yield from account.judge_offerings(sources.plan, zones, offered)
+    types = {each.name for group in sources.plan.node_groups for each in group.instance_types}
+    yield from account.judge_offerings(sources.plan, zones, read_offers(ec2, types))
 
 
 def check_images(sources: StackSources) -> Iterator[CheckResult]:

@@ -121,7 +121,7 @@ class _AwsReader:
             subnets=tuple(
                 sorted((answers.read_subnet(each, routed) for each in subnets), key=lambda each: (each.zone, each.id))
             ),
-            offered=self._find_offers(list_candidate_types(groups)),
+            offered=read_offers(ec2, list_candidate_types(groups)),
             node_security_groups=find_security_groups(bare, nodes),
         )
         return found if found.auto_mode else self._with_karpenter(found, nodes)
@@ -217,22 +217,24 @@ class _AwsReader:
         rows = self._pages("iam", "list_attached_role_policies", "AttachedPolicies", RoleName=_get_last(role))
         return tuple(sorted({each["PolicyName"] for each in rows} - _USUAL_POLICIES))
 
-    def _find_offers(self, names: Iterable[str]) -> dict[str, frozenset[str]]:
-        """Return the zones that offer each instance type."""
-        found: dict[str, set[str]] = {}
-        for batch in split_items(sorted(names), _BATCH):
-            filters = [{"Name": "instance-type", "Values": batch}]
-            more = {"LocationType": "availability-zone", "Filters": filters}
-            for each in self._pages("ec2", "describe_instance_type_offerings", "InstanceTypeOfferings", **more):
-                found.setdefault(each["InstanceType"], set()).add(each["Location"])
-        return {name: frozenset(zones) for name, zones in found.items()}
-
     def _pages(self, service: str, operation: str, key: str, **arguments: Any) -> list[Any]:
         pages = self.clients(service).get_paginator(operation).paginate(**arguments)
         return [each for page in pages for each in page[key]]
 
     def _map(self, work: Callable[[Item], Found], items: Iterable[Item]) -> list[Found]:
         return list(self.pool.map(work, items))
+
+
+def read_offers(ec2: Any, types: Iterable[str]) -> dict[str, frozenset[str]]:  # noqa: ANN401  (boto3)
+    """Return the zones that offer each instance type; one that no zone offers is missing."""
+    found: dict[str, set[str]] = {}
+    paginator = ec2.get_paginator("describe_instance_type_offerings")
+    for batch in split_items(sorted(types), _BATCH):
+        filters = [{"Name": "instance-type", "Values": batch}]
+        for page in paginator.paginate(LocationType="availability-zone", Filters=filters):
+            for each in page["InstanceTypeOfferings"]:
+                found.setdefault(each["InstanceType"], set()).add(each["Location"])
+    return {name: frozenset(zones) for name, zones in found.items()}
 
 
 def _with_policies(group: ObservedGroup, policies: Iterable[str]) -> ObservedGroup:

@@ -49,7 +49,7 @@ def _blocks(reports: Sequence[CostReport]) -> Iterator[Block]:
 
 
 def _stack(found: CostReport) -> Iterator[Block]:
-    yield format_heading(found)
+    yield f"{found.stack}: {format_known_part(found.monthly, found.currency, complete=found.complete)}"
     most = dict(found.at_maximum_size)
     last = {line.group: number for number, line in enumerate(found.nodes)}
     rows = [
@@ -76,11 +76,6 @@ def _stack(found: CostReport) -> Iterator[Block]:
     yield from _arm64(found)
     if found.unknown:
         yield Items("Unknown", [f"{reason}." for reason in found.unknown])
-
-
-def format_heading(found: CostReport) -> str:
-    """Return ``payments-prod: 1,234.50 USD per month``."""
-    return f"{found.stack}: {format_known_part(found.monthly, found.currency, complete=found.complete)}"
 
 
 def format_known_part(known: Decimal, currency: str, *, complete: bool) -> str:
