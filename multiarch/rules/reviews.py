@@ -15,7 +15,7 @@ REVIEW_TOPICS: Mapping[str, tuple[Rule, ...]] = MappingProxyType({
                     "What does `pulumi preview --diff` show where this part would look?"),
         review_rule("preview-failed", Risk.HIGH,
                     "previews that ended with an error, and so do not show everything",
-                    "Does the preview run after the error is mended?"),
+                    "Does the preview run after the error is fixed?"),
         review_rule("delete-stack-file", Risk.HIGH,
                     "stack files that are deleted while the stack may still have resources",
                     "Was `pulumi destroy` run, with the stack file, before the file is deleted?"),

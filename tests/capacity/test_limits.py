@@ -194,6 +194,6 @@ def test_it_is_said_where_karpenter_plans_a_node_in_the_lost_zone_only() -> None
         pods(count=3, cpu="1600m", topologySpreadConstraints=[rule], **arm64),
         failure=CapacityFailure(zones=(B,)),
     )
-    where = f"Karpenter takes the zone with the fewest pods, {B}, where no nodes can be had"
+    where = f"Karpenter takes the zone with the fewest pods, {B}, where no nodes are available"
     assert f"general-arm64-on-demand: topology spread: {where}; 2 of 3 pods run" in found.limit
     assert found.change.startswith("prefer the topology rule instead of requiring it")

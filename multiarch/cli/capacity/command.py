@@ -40,7 +40,7 @@ from multiarch.runs.workload_input import read_cluster, read_cluster_workloads, 
 HELP = """Show what keeps running when something fails.
 
 Zones, node groups, spot capacity or nodes fail. Each failure is simulated: pods of lost nodes are created again, the
-remaining nodes are filled, and the autoscaler adds nodes where they can be had. A workload is short if fewer of
+remaining nodes are filled, and the autoscaler adds nodes where they are available. A workload is short if fewer of
 its pods get a node than its PodDisruptionBudget requires.
 
 --manifests FILE reads manifests with workloads, DaemonSets and PodDisruptionBudgets. Each node group starts with its
