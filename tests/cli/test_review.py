@@ -193,6 +193,7 @@ def many(count: int, *more: dict[str, Any]) -> bytes:
     return digest(*findings, *others, *more)
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize(("stacks", "limit"), [(1, 2_000), (1, 20_000), (9, 2_000), (9, 30_000)])
 def test_a_long_comment_has_some_of_every_rule_and_the_rest_is_attached(
     run: type_of_run, tmp_path: Path, stacks: int, limit: int
