@@ -8,7 +8,8 @@ from multiarch.review.acknowledged import AcknowledgedRule
 from multiarch.review.digest import build_digest
 from multiarch.review.model import StackChange
 from multiarch.review.nodes.group_ends import REMOVE, ROLL
-from multiarch.review.nodes.outcomes import ENDING, NodeOutcome, list_node_outcomes
+from multiarch.review.nodes.outcomes import list_node_outcomes
+from multiarch.review.nodes.planned_rolls import ENDING, NodeOutcome
 from multiarch.review.planned import with_planned_steps
 from multiarch.review.stack_files import NO_PREVIEW, list_changed_keys
 from multiarch.rules import Finding

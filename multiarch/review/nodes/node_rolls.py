@@ -11,8 +11,8 @@ from multiarch.review.nodes import group_rolls, karpenter_rolls
 from multiarch.review.nodes.cluster_version import get_version_change
 from multiarch.review.nodes.group_ends import KEEP, REMOVE, ROLL
 from multiarch.review.nodes.group_states import GroupKind, list_group_changes
-from multiarch.review.nodes.outcomes import NodeOutcome, Outcome, list_node_outcomes
-from multiarch.review.nodes.planned_rolls import explain_move
+from multiarch.review.nodes.outcomes import list_node_outcomes
+from multiarch.review.nodes.planned_rolls import NodeOutcome, Outcome, explain_move
 from multiarch.review.nodes.renames import find_renames
 from multiarch.review.planned import replace_planned_urns, with_planned_steps
 from multiarch.review.properties import list_resources
