@@ -46,6 +46,6 @@ def compare_stack(change: StackChange) -> StackDifference:
         change.before is None,
         tuple(list_node_outcomes(with_planned_steps(change))),
         tuple(list_changed_keys(change)),
-        tuple(entry.finding for entry in review.entries if entry.finding.rule not in _OF_NODES),
+        tuple(entry for entry in review.entries if entry.rule not in _OF_NODES),
         review.acknowledged,
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from types import MappingProxyType
 
 from multiarch.rules.rule import Risk, Rule, review_rule
@@ -187,6 +188,6 @@ REVIEW_TOPICS: Mapping[str, tuple[Rule, ...]] = MappingProxyType({
 })
 # fmt: on
 REVIEW_RULES: Mapping[str, Rule] = MappingProxyType(
-    {rule.name: rule for rules in REVIEW_TOPICS.values() for rule in rules}
+    {rule.name: replace(rule, topic=topic) for topic, rules in REVIEW_TOPICS.items() for rule in rules}
 )
 """Every rule of a review by its name, in the order of the topics."""
