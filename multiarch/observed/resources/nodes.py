@@ -23,6 +23,7 @@ from multiarch.observed.resources.properties import (
     get_integer_at,
     get_string_at,
     is_unknown,
+    list_entries,
     require_items,
     require_text,
     require_value,
@@ -142,6 +143,12 @@ def get_pool_owner(properties: Properties) -> str:
     """Return who adds the nodes of a NodePool: ``Karpenter``, or ``EKS Auto Mode`` for a node class of its own."""
     kind = get_string_at(properties, "spec.template.spec.nodeClassRef.kind")
     return "EKS Auto Mode" if kind == "NodeClass" else "Karpenter"
+
+
+def get_ami_alias(properties: Properties) -> str | None:
+    """Return the alias that an EC2NodeClass takes its image by, such as ``al2023@v20260715``."""
+    aliases = (get_string_at(each, "alias") for each in list_entries(properties, "spec.amiSelectorTerms"))
+    return next(filter(None, aliases), None)
 
 
 def read_taints(rows: Iterable[object]) -> tuple[Taint, ...]:

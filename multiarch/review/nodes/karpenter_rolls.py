@@ -19,6 +19,7 @@ from multiarch.observed.resources.nodes import (
     NODE_CLASS,
     NODE_POOL,
     PoolRequirement,
+    get_ami_alias,
     get_pool_owner,
     list_pool_requirements,
 )
@@ -141,8 +142,7 @@ def _aliases(change: StackChange) -> Iterator[tuple[str, str]]:
     """Yield EC2NodeClasses with an alias, which neither this change creates nor changes otherwise."""
     steps = [*list_resources(change.preview.steps, NODE_CLASS)]
     for step in steps:
-        terms = list_entries(step.new.inputs if step.new else {}, "spec.amiSelectorTerms")
-        alias = next((each for term in terms if (each := get_string_at(term, "alias"))), None)
+        alias = get_ami_alias(step.new.inputs if step.new else {})
         if alias and step.operation in (Operation.SAME, Operation.DRIFT):
             yield step.name, alias
     karpenter = [plan.autoscaling.karpenter for plan in change.plans or ()]

@@ -9,8 +9,8 @@ from multiarch.errors import UnknownFactError
 from multiarch.facts import kubernetes
 from multiarch.facts.ami_families import AmiFamily, get_ami_type
 from multiarch.nodes.model import NodeGroupPlan
-from multiarch.observed.resources.nodes import MANAGED_GROUP, NODE_CLASS
-from multiarch.observed.resources.properties import get_string_at, get_value, is_unknown, list_entries
+from multiarch.observed.resources.nodes import MANAGED_GROUP, NODE_CLASS, get_ami_alias
+from multiarch.observed.resources.properties import get_value, is_unknown
 from multiarch.review.model import Operation, StackChange, Step
 from multiarch.review.properties import get_after, get_before, list_changes, list_resources
 from multiarch.rules import REVIEW_RULES, Finding, Risk
@@ -91,7 +91,7 @@ def _ended_family(step: Step) -> Iterator[Finding]:
 def _of_class(step: Step) -> Iterator[Finding]:
     if not list_changes(step, "spec.amiSelectorTerms"):
         return
-    old, new = _alias(step, late=False), _alias(step, late=True)
+    old, new = (get_ami_alias(state.inputs) if state else None for state in (step.old, step.new))
     subject = f"EC2NodeClass {step.name}"
     if old is None or new is None:
         yield Finding(IMAGE, subject, "Other images: amiSelectorTerms change.", (), (step.urn,))
@@ -99,20 +99,6 @@ def _of_class(step: Step) -> Iterator[Finding]:
         yield _unpinned(subject, old, step)
     else:
         yield _changed(subject, old, new, step)
-
-
-def _alias(step: Step, *, late: bool) -> str | None:
-    state = step.new if late else step.old
-    if state is None:
-        return None
-    return next(
-        (
-            alias
-            for each in list_entries(state.inputs, "spec.amiSelectorTerms")
-            if (alias := get_string_at(each, "alias"))
-        ),
-        None,
-    )
 
 
 def _of_plans(old: NodeGroupPlan, new: NodeGroupPlan) -> Iterator[Finding]:
