@@ -12,13 +12,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from multiarch.autoscaling.karpenter import build_node_pool
+from multiarch.autoscaling.model import Requirement
 from multiarch.facts.auto_mode import DEFAULT_GRACE_PERIOD
 from multiarch.manifests.selectors import Operator
 from multiarch.observed.resources.nodes import (
     AUTO_MODE_CLASS,
     NODE_CLASS,
     NODE_POOL,
-    PoolRequirement,
     get_ami_alias,
     get_pool_owner,
     list_pool_requirements,
@@ -226,7 +226,7 @@ def _narrowed(step: Step) -> list[str]:
     return lost
 
 
-def _is_wider(had: PoolRequirement, wanted: PoolRequirement) -> bool:
+def _is_wider(had: Requirement, wanted: Requirement) -> bool:
     """Return whether every node that fitted fits still. Operators that are compared here are those of a plan."""
     if had.operator != wanted.operator:
         return False
