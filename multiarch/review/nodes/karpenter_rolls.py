@@ -34,9 +34,8 @@ from multiarch.observed.resources.properties import (
 )
 from multiarch.review.model import Operation, StackChange, Step
 from multiarch.review.nodes.cluster_version import get_version_change
-from multiarch.review.nodes.group_ends import REMOVE, ROLL
 from multiarch.review.properties import describe_change, list_changes, list_resources
-from multiarch.rules import Finding
+from multiarch.rules import Finding, make_finding
 
 _UNKNOWN = "How many is unknown: nodes of NodePools are not in Pulumi's state. `kubectl get nodeclaims` counts them."
 # Fields of a NodePool's template in its hash. Requirements are compared with each node instead.
@@ -90,8 +89,8 @@ def find_karpenter_rolls(change: StackChange) -> Iterator[Finding]:
         if step.operation in (Operation.DELETE, Operation.REPLACE) and step.old:
             deleted, pool = step.operation is Operation.DELETE, step.old.inputs
             text = f"{get_pool_owner(pool)} drains all nodes at the same time, without regard to budgets."
-            yield Finding(
-                REMOVE if deleted else ROLL,
+            yield make_finding(
+                "remove-nodes" if deleted else "roll-nodes",
                 f"NodePool {step.name}",
                 f"{'Deleted' if deleted else 'Replaced'}: {text}",
                 (_UNKNOWN, _grace(pool)),
@@ -99,8 +98,8 @@ def find_karpenter_rolls(change: StackChange) -> Iterator[Finding]:
             )
     for each in list_pool_rolls(change):
         which = "all nodes" if each.whole else "the nodes that no longer fit the requirements"
-        yield Finding(
-            ROLL,
+        yield make_finding(
+            "roll-nodes",
             f"NodePool {each.name}",
             f"{get_pool_owner(each.pool)} replaces {which}, {each.pace}.",
             (
