@@ -111,7 +111,7 @@ def print_next(console: Console, stack: str, *, private: bool = False) -> None:
   nothing would change:  make preview STACK={stack}
   change the stack:      edit config/stacks/Pulumi.{stack}.yaml, then preview it as above
   a stack beside it:     make up STACK=…; make status lists them
-  pulumi, stack pin:     first eval "$(.venv/bin/python -m sandbox env {stack})"
+  pulumi, pin, doctor:   first eval "$(.venv/bin/python -m sandbox env {stack})"
   take everything down:  make down{in_aws if private else ""}""", highlight=False, soft_wrap=True)  # fmt: skip
 
 

@@ -28,6 +28,8 @@ def find_stack_file_changes(change: StackChange) -> Iterator[Finding]:
         yield make_finding("invalid-stack-file", stack, f"{after.file} is invalid.", (after.problem,))
     if not change.preview.source:
         text = "No preview was given: only the stack files are compared."
+        if before is None:
+            text = "The stack is new: its first update creates all of it. No preview was given: only its file is read."
         unread = [f"{before.problem} So nothing is compared with it."] if before and before.problem else []
         keys = [f"Changed: {each}." for each in list_changed_keys(change)]
         yield make_finding("no-preview", stack, text, limit_lines((_UNKNOWN, *unread, *keys)))

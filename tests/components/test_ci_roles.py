@@ -185,6 +185,7 @@ def test_objects_in_clusters_are_read_with_an_access_entry(made: list[DeclaredRe
 # -- what previews read ------------------------------------------------------------------------------------------
 
 
+@pytest.mark.exhaustive
 def test_every_resource_type_that_the_components_declare_is_read_and_no_other(
     full: World, changed: World, migrating: World, ipv6: World, made: list[DeclaredResource]
 ) -> None:

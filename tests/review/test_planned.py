@@ -306,6 +306,7 @@ def test_a_new_stack_says_who_reaches_it() -> None:
     assert {"public-endpoint": HIGH, "widen-cluster-access": HIGH}.items() <= risks(found).items()
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("change", [WITH_KARPENTER, IN_AUTO_MODE], ids=["karpenter", "auto-mode"])
 def test_what_is_planned_is_what_the_components_declare_and_each_type_is_judged(change: Mapping[str, Any]) -> None:
     resources = world(merged(FULL, change)).resources

@@ -8,7 +8,6 @@ from itertools import groupby
 
 from multiarch.review.digest import StackReview
 from multiarch.review.model import Operation, Step
-from multiarch.review.noise import OF_WARNINGS
 from multiarch.review.values import format_difference, get_resource_name
 from multiarch.rules import Finding, Risk, Rule
 
@@ -63,9 +62,9 @@ def format_changes(stack: StackReview) -> str:
 
 
 def format_omitted(stack: StackReview) -> str:
-    """Return ``tags-follow-group (9), components (1)``: changes, not warnings."""
+    """Return ``tags-follow-group (9), components (1)``."""
     nothing = "nothing" if stack.change.preview.source else NOT_KNOWN
-    return ", ".join(f"{found.name} ({count})" for found, count in stack.omitted if found not in OF_WARNINGS) or nothing
+    return ", ".join(f"{found.name} ({count})" for found, count in stack.omitted) or nothing
 
 
 def build_other_row(step: Step) -> tuple[str, str, str, str]:

@@ -176,6 +176,7 @@ def test_a_stack_without_a_region_is_rendered_with_a_mark_in_its_place() -> None
         Where.of("mars-north-1")
 
 
+@pytest.mark.exhaustive
 def test_every_shipped_stack_is_rendered_with_user_data_that_has_the_suffix_of_its_format(tmp_path: Path) -> None:
     suffixes = set()
     files = sorted((ROOT / "config" / "stacks").glob("Pulumi.*.yaml"))

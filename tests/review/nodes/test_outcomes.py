@@ -123,6 +123,7 @@ OF_STACKS: Sequence[tuple[Mapping[str, Any], dict[str, Any], Outcome, Outcome, O
 )
 
 
+@pytest.mark.exhaustive
 def test_the_plans_say_what_the_components_declare_for_a_group() -> None:
     """One stack has three groups for each edit."""
     rows = [(f"{kind}-{at}", kind, row) for at, row in enumerate(OF_GROUPS) for kind in KINDS]
@@ -135,6 +136,7 @@ def test_the_plans_say_what_the_components_declare_for_a_group() -> None:
     assert {name: declared(*worlds, name) for name in expected} == expected
 
 
+@pytest.mark.exhaustive
 def test_the_plans_say_what_the_components_declare_for_a_stack() -> None:
     for base, words, *outcome in OF_STACKS:
         expected, new = dict(zip(KINDS, outcome, strict=True)), merged(base, words)
