@@ -7,10 +7,7 @@ written.
 from __future__ import annotations
 
 import asyncio
-import gc
-import sys
-from collections.abc import Callable, Coroutine, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Coroutine, Mapping
 from contextvars import copy_context
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -19,12 +16,13 @@ import pulumi
 from pulumi.runtime.settings import Settings
 from pulumi.runtime.stack import run_in_stack
 
+from multiarch.observed.resources.declared import DeclaredResource
 from multiarch.stack.model import ClusterPlan, Plan
 
 from ..platform import Platform, PlatformArgs
 from . import files
 from .marked_values import Json, Where
-from .recording import CLUSTER_TYPE, Recorded, Recorder
+from .recording import CLUSTER_TYPE, Recorder
 
 __all__ = ["RenderedStack", "render"]
 
@@ -33,23 +31,18 @@ PROJECT = "multiarch-eks"
 
 @dataclass(frozen=True, slots=True)
 class Declared:
-    """What the components declare for a plan: resources sorted by URN, and the stack's outputs by name."""
+    """What the components declare for a plan: all resources, sorted by URN, and the stack's outputs by name."""
 
-    resources: tuple[Recorded, ...]
+    resources: tuple[DeclaredResource, ...]
     outputs: Mapping[str, Json]
 
 
 @dataclass(frozen=True, slots=True)
 class RenderedStack:
-    """A rendering. ``directory`` is ``DIRECTORY/STACK``; ``files`` are paths in it, sorted.
+    """A rendering. ``directory`` is ``DIRECTORY/STACK``; ``files`` are paths in it, sorted."""
 
-    ``resources`` are the whole tree: a resource's ``parent`` is the URN of another, the stack's own is empty.
-    """
-
-    stack: str
+    declared: Declared
     directory: Path
-    resources: tuple[Recorded, ...]
-    outputs: Mapping[str, Json]
     files: tuple[Path, ...]
 
 
@@ -65,13 +58,7 @@ def render(plan: Plan, directory: Path) -> RenderedStack:
     declared = declare(plan)
     texts = files.contents(declared.resources, declared.outputs)
     files.replace(target, texts)
-    return RenderedStack(
-        stack=plan.stack,
-        directory=target,
-        resources=declared.resources,
-        outputs=declared.outputs,
-        files=tuple(Path(name) for name in sorted(texts)),
-    )
+    return RenderedStack(declared, target, tuple(Path(name) for name in sorted(texts)))
 
 
 def declare(plan: Plan) -> Declared:
@@ -88,34 +75,7 @@ def declare(plan: Plan) -> Declared:
 
 def record(program: Callable[[], Coroutine[None, None, None]], *, stack: str, region: str | None) -> Declared:
     """Run a program in a separate context, so that a run does not affect the next, and return what it declares."""
-    collects = gc.isenabled()
-    # A run makes some hundred thousand objects that refer to one another and are soon done with. Collecting meanwhile
-    # would go through the SDK's modules again and again, for a third of the time; one look at the young ones will do.
-    gc.disable()
-    try:
-        with _short_stacks():
-            return copy_context().run(_record, program, stack, region)
-    finally:
-        gc.collect(0)
-        if collects:
-            gc.enable()
-
-
-@contextmanager
-def _short_stacks() -> Iterator[None]:
-    """Let the SDK read one line of the stack for each resource, instead of all, twice.
-
-    It tells the engine where a resource is declared. A rendering does not need it, and it takes a quarter of the time.
-    """
-    before = getattr(sys, "tracebacklimit", None)
-    sys.tracebacklimit = 1
-    try:
-        yield
-    finally:
-        if before is None:
-            del sys.tracebacklimit
-        else:
-            sys.tracebacklimit = before
+    return copy_context().run(_record, program, stack, region)
 
 
 def _record(program: Callable[[], Coroutine[None, None, None]], stack: str, region: str | None) -> Declared:
