@@ -11,7 +11,6 @@ from multiarch.errors import KeyPath, UnknownFactError
 from multiarch.facts.architectures import Architecture
 from multiarch.facts.instance_types import get_instance_type
 from multiarch.facts.labels import KARPENTER_DOMAINS, is_in_domains
-from multiarch.facts.limits import NameKind, check_name
 from multiarch.facts.partitions import find_zone_region
 from multiarch.facts.taints import Taint, TaintSyntaxError, parse_taint
 from multiarch.nodes.checks import check_zone_of_network
@@ -20,15 +19,12 @@ from multiarch.nodes.model import CapacityType
 from multiarch.nodes.report import ProblemReport
 from multiarch.nodes.spec import ClusterContext
 
-LONGEST_NAME = 63 - len("-arm64-on-demand")
-"""A NodePool's name becomes a label value."""
 _MOST_POOLS = 100
 """Only with reserved capacity can a stack have more."""
 
 
 def check_pool(spec: PoolSpec, order: Sequence[Capacity], context: ClusterContext, report: ProblemReport) -> None:
     """Check one pool by itself."""
-    _check_name(spec, report)
     _check_kinds(spec, order, report)
     _check_selection(spec, report)
     _check_zones(spec, context, report)
@@ -97,16 +93,6 @@ def is_unsatisfiable(requirement: Requirement) -> bool:
     """Return whether no instance type has any of a requirement's values, which :func:`check_pool` reports."""
     known = selection.list_known_values(requirement.key)
     return requirement.operator == "In" and known.isdisjoint(requirement.values)
-
-
-def _check_name(spec: PoolSpec, report: ProblemReport) -> None:
-    fault = check_name(NameKind.LABEL_VALUE, spec.name)
-    if fault is None and (spec.name != spec.name.lower() or "_" in spec.name or not spec.name):
-        fault = f"{spec.name!r} is not made of lower-case letters, digits, '-' and '.'"
-    if fault is None and len(spec.name) > LONGEST_NAME:
-        fault = f"{spec.name!r} has {len(spec.name)} characters; with the capacity appended, {LONGEST_NAME} fit"
-    if fault:
-        report("pool-name", spec.path, f"{fault}.")
 
 
 def _check_kinds(spec: PoolSpec, order: Sequence[Capacity], report: ProblemReport) -> None:

@@ -78,7 +78,6 @@ AUTOSCALING = (
             "Raise maxSize of one, or set use: none."),
     error("no-instance-type", "a pool that no instance type satisfies", "Relax the requirements of the pool."),
     error("order-names-no-group", "a capacity in `order` that no group or pool has", "Remove it."),
-    error("pool-name", "a pool name that Kubernetes rejects", "Rename the pool."),
     error("pool-not-in-order", "a pool whose capacities are not in `order`",
           "Add one to the order, or remove the pool."),
     warning("amd64-beside-others",

@@ -34,7 +34,6 @@ CLUSTER = (
     warning("documentation-cidr", "a CIDR block reserved for documentation in `publicCidrs`",
             "Write the public address that your traffic comes from."),
     error("key-without-encryption", "`kmsKeyArn` with encryption off", "Turn encryption on, or remove the key."),
-    error("kms-key", "a `kmsKeyArn` that is not a key ARN", "Write arn:aws:kms:REGION:ACCOUNT:key/ID (not an alias)."),
     error("principal", "an entry of `access` that is not the ARN of an IAM role or user",
           "Write arn:aws:iam::ACCOUNT:role/NAME."),
     error("principal-twice", "an ARN that `access` has twice", "Remove one."),
@@ -63,8 +62,6 @@ CLUSTER = (
           "being created or deleted; found like `fixed-value`", "Check the name and aws:region."),
     error("cluster-differs", "a value below `cluster`, or `kubernetesVersion`, that differs from the existing "
           "cluster's; found like `fixed-value`", "Run `multiarch stack pin STACK`."),
-    error("security-group-id", "an entry of `cluster.securityGroups` that is not an ID",
-          "Write an ID such as sg-0123456789abcdef0."),
     error("not-in-cluster-vpc", "a subnet or security group that does not exist or is not in the existing cluster's "
           "VPC, or a subnet of another zone; found like `fixed-value`", "Correct it, or remove it and run "
           "`multiarch stack pin STACK`."),
@@ -79,8 +76,6 @@ CLUSTER = (
             "takes no access entries", "Add the line in the output awsAuth after the first `pulumi up`."),
     warning("prod-unprotected", "production with `deletionProtection: false`",
             "Remove the line: production is protected by default."),
-    error("addon-version", "a version that is not an EKS add-on version",
-          "Write a version such as v1.12.4-eksbuild.1."),
     error("addon-own-key", "an add-on in `addons.extra` that has a key of its own", "Write its own key."),
     warning("addon-unknown", "an add-on in `addons.extra` that nothing is known of, with a name close to a known one",
             "Correct the name, or acknowledge the warning."),
@@ -197,8 +192,7 @@ NETWORK = (
           "Add them to network.endpoints, or use nat: single."),
     error("existing-network", "keys of a new VPC beside those of an existing one",
           "Omit the key, or vpcId and the subnet IDs."),
-    error("vpc-id", "a `vpcId` that is missing or not a VPC ID", "Write an ID such as vpc-0123456789abcdef0."),
-    error("subnet-id", "a string that is not a subnet ID", "Write an ID such as subnet-0123456789abcdef0."),
+    error("vpc-id", "subnets of an existing VPC without its `vpcId`", "Write an ID such as vpc-0123456789abcdef0."),
     error("subnets", "fewer than two private subnets, or a subnet named twice", "List at least two."),
     warning("one-zone", "the subnets of an existing cluster's nodes in one zone", "Add subnets of another zone."),
 )

@@ -17,8 +17,6 @@ WEBHOOK = (
           "Push it to a private repository of Amazon ECR, or use nat: single or per-zone."),
     warning("webhook-not-used", "settings of the admission webhook without `enabled: true`",
             "Set admissionWebhook.enabled: true, or remove them."),
-    error("webhook-repository", "an entry of `ecrRepositories` that is neither a repository's name nor an ARN",
-          "Write a name such as team/*, or arn:aws:ecr:REGION:ACCOUNT:repository/NAME."),
     warning("webhook-architecture",
             "`architectures` without one that the stack has nodes of: a pod's images may lack it, and the pod still "
             "be scheduled there",

@@ -4,7 +4,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from multiarch.schema.base import Section
+from multiarch.schema.base import Section, take_form
 
 Percent = Annotated[int, Field(ge=0, le=100)]
 Signal = Literal[
@@ -16,12 +16,21 @@ Signal = Literal[
     "pid.available",
 ]
 Reserved = Literal["cpu", "memory", "ephemeral-storage"]
+_HOST = (
+    r"[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?(?:\.[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?)*(?::[0-9]{1,4}|:[1-5][0-9]{4})?"
+)
+_Registry = Annotated[str, take_form(f"^{_HOST}$", "the host of a registry, such as docker.io")]
+_Mirror = Annotated[
+    str, take_form(f"^https://{_HOST}$", "an https URL without a path, such as https://mirror.example.com")
+]
 RegistryMirrors = Annotated[
-    dict[str, Annotated[list[str], Field(min_length=1)]],
+    dict[_Registry, Annotated[list[_Mirror], Field(min_length=1)]],
     Field(examples=[{"docker.io": ["https://mirror.example.com"]}]),
 ]
 InstanceStorePolicy = Literal["RAID0"]
-PlacementGroup = Annotated[str, Field(pattern=r"^[!-~]([ -~]{0,253}[!-~])?$")]
+PlacementGroup = Annotated[
+    str, take_form("^[!-~]([ -~]{0,253}[!-~])?$", "at most 255 characters of ASCII, without spaces at either end")
+]
 
 
 class Kubelet(Section):

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 from pydantic import AfterValidator, Field
 
 from multiarch.facts.ami_families import NODE_FAMILIES
-from multiarch.schema.base import Section, TaintText, get_section_default, reject_duplicates
+from multiarch.schema.base import AWS_ID, Section, TaintText, get_section_default, reject_duplicates, take_form
 from multiarch.schema.kubelet import InstanceStorePolicy, Kubelet, PlacementGroup
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ class Ami(Section):
     """The EKS release of the image, such as ``1.35.0-20260715``. ``multiarch stack pin`` writes it beside ``id``. Alone
     it is for managed groups, and holds until the next change of their launch template.
     """
-    id: str | None = None
+    id: Annotated[str, take_form(f"^ami-{AWS_ID}$", "the ID of an image, such as ami-0123456789abcdef0")] | None = None
     """The AMI: EKS's image of ``release``, which ``multiarch stack pin`` writes, or your own. The user data then owns
     the whole bootstrap.
     """

@@ -283,7 +283,6 @@ def _check_new_cluster(spec: StackSpec, groups: tuple[NodeGroupPlan, ...], repor
     access.check_access(spec.access, report)
     access.check_api_endpoint(spec.api_endpoint, report)
     cluster.check_encryption(spec, report)
-    cluster.check_addon_versions(spec.addons, report)
     nodes.check_room_for_pods(spec.addons, groups, report)
 
 

@@ -54,7 +54,6 @@ def plan_webhook(
 def _check_registries(spec: StackSpec, webhook: AdmissionWebhook, report: ProblemReport) -> None:
     if webhook.configuration.registries.ecr:
         _PODS.check_role(spec, report)
-    _PODS.check_repositories(webhook.ecr_repositories, report)
     for path, problem in find_faults(webhook.configuration):
         report.take((*_CONFIGURATION, *path), problem)
 

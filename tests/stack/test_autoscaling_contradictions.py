@@ -114,7 +114,7 @@ CASES: list[Case] = [
     ("selection-twice", pool(families=["m7g"], categories=["m"]), f"{POOL}.families", "categories"),
     ("pool-not-in-order", merged(pool(**ARM_SPOT), {"autoscaling": {"order": ["amd64-on-demand"]}}), POOL,
      "none of which is in autoscaling.order"),
-    ("pool-name", karpenter(nodePools={"General_1": {}, "general": None}), f"{ROOT}.karpenter.nodePools.General_1",
+    ("not-valid", karpenter(nodePools={"General_1": {}, "general": None}), f"{ROOT}.karpenter.nodePools.General_1",
      "lower-case"),
     ("pool-without-limit", pool(cpuLimit=None), POOL, "cost"),
     ("schedule", pool(quietHours={"schedule": "0 25 * * *", "duration": "8h"}), f"{POOL}.quietHours.schedule",

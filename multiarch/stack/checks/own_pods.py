@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from dataclasses import dataclass
 
-from multiarch.errors import KeyPath
 from multiarch.nodes.report import ProblemReport
 from multiarch.registry.reference import InvalidReferenceError, Reference, parse_reference
 from multiarch.schema.stack import StackSpec
 from multiarch.stack.checks.reach import check_reachable, check_role
 
 _ECR = re.compile(r"[0-9]{12}\.dkr[.-]ecr[.-].+")
-# Source: Amazon ECR API reference, CreateRepository, repositoryName; ``*`` as in IAM.
-_REPOSITORY = re.compile(r"[a-z0-9*][a-z0-9._/*-]{0,255}|arn:[a-z-]+:ecr:[a-z0-9*-]+:[0-9*]+:repository/[a-z0-9._/*-]+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,10 +49,3 @@ class OwnPods:
     def check_role(self, spec: StackSpec, report: ProblemReport) -> None:
         """Reject pods that need a role for Amazon ECR and can't get it."""
         check_role(f"{self.rules}-without-role", self.name, spec, report)
-
-    def check_repositories(self, repositories: Sequence[str], report: ProblemReport) -> None:
-        """Reject entries of ``ecrRepositories`` that are neither a repository's name nor an ARN."""
-        for index, repository in enumerate(repositories):
-            if _ECR.match(repository) or not _REPOSITORY.fullmatch(repository):
-                path: KeyPath = (self.section, "ecrRepositories", index)
-                report(f"{self.rules}-repository", path, f"{repository!r} is not an ECR repository.")
