@@ -12,7 +12,7 @@ from multiarch.facts.architectures import Architecture
 from multiarch.facts.instance_types import get_instance_type
 from multiarch.facts.labels import KARPENTER_DOMAINS, is_in_domains
 from multiarch.facts.partitions import find_zone_region
-from multiarch.facts.taints import Taint, TaintSyntaxError, parse_taint
+from multiarch.facts.taints import Taint
 from multiarch.nodes.checks import check_zone_of_network
 from multiarch.nodes.labels_taints import check_labels, check_taints
 from multiarch.nodes.model import CapacityType
@@ -23,22 +23,19 @@ _MOST_POOLS = 100
 """Only with reserved capacity can a stack have more."""
 
 
-def check_pool(spec: PoolSpec, order: Sequence[Capacity], context: ClusterContext, report: ProblemReport) -> None:
-    """Check one pool by itself."""
+def check_pool(
+    spec: PoolSpec, order: Sequence[Capacity], context: ClusterContext, report: ProblemReport
+) -> list[Taint]:
+    """Check one pool by itself; return the taints that the file has, those that can be read."""
     _check_kinds(spec, order, report)
     _check_selection(spec, report)
     _check_zones(spec, context, report)
     check_labels(spec.labels, spec.path, report, reserved=_karpenters_own)
-    list(
-        check_taints(
-            spec.settings.taints,
-            spec.path,
-            report,
-            arm64_taint=context.arm64_taint if spec.settings.arm64_taint else None,
-        )
-    )
+    carried = context.arm64_taint if spec.settings.arm64_taint else None
+    taints = [taint for _, taint in check_taints(spec.settings.taints, spec.path, report, arm64_taint=carried)]
     _check_weight(spec, report)
     _check_syntax(spec, report)
+    return taints
 
 
 def check_reserved(
@@ -76,17 +73,6 @@ def check_weights(specs: Sequence[PoolSpec], report: ProblemReport) -> None:
                 "alphabetical order.",
             )
         first.setdefault(weight, spec)
-
-
-def parse_taints(spec: PoolSpec) -> list[Taint]:
-    """Return the taints that can be read; the others are reported by :func:`check_pool`."""
-    taints = []
-    for text in spec.settings.taints:
-        try:
-            taints.append(parse_taint(text))
-        except TaintSyntaxError:
-            continue
-    return taints
 
 
 def is_unsatisfiable(requirement: Requirement) -> bool:
