@@ -10,7 +10,7 @@ from types import MappingProxyType
 
 from multiarch.autoscaling import pool_checks as checks
 from multiarch.autoscaling import selection
-from multiarch.autoscaling.model import Budget, Capacity, NodePoolPlan, Requirement
+from multiarch.autoscaling.model import Budget, Capacity, NodePoolPlan, Requirement, describe_rank
 from multiarch.autoscaling.spec import PoolSpec
 from multiarch.autoscaling.syntax import check_memory
 from multiarch.autoscaling.weights import PoolDraft, assign_lowest_weights, assign_weights
@@ -61,7 +61,7 @@ def plan_pools(
     ]
     checks.check_weights(ordered, report)
     weights = assign_lowest_weights(drafts, order) if cordoned else assign_weights(drafts, order)
-    plans = [_plan(draft, weights[draft.name], context, family, cordoned=cordoned) for draft in drafts]
+    plans = [_plan(draft, weights[draft.name], order, context, family, cordoned=cordoned) for draft in drafts]
     for spec in ordered:
         own = [plan for draft, plan in zip(drafts, plans, strict=True) if draft.spec is spec]
         _check_instance_types(own, spec, family, report)
@@ -85,16 +85,24 @@ def _drafts(spec: PoolSpec, index: int, order: Sequence[Capacity], taints: Seque
 
 
 def _plan(
-    draft: PoolDraft, weight: int, context: ClusterContext, family: AmiFamily | None, *, cordoned: bool
+    draft: PoolDraft,
+    weight: int,
+    order: Sequence[Capacity],
+    context: ClusterContext,
+    family: AmiFamily | None,
+    *,
+    cordoned: bool,
 ) -> NodePoolPlan:
     spec, settings = draft.spec, draft.spec.settings
     requirements = _requirements(draft)
     hours = settings.quiet_hours
     quiet = [Budget("0", hours.schedule, hours.duration)] if hours else []
+    rule = "set in the stack" if draft.written_weight is not None else describe_rank(draft.capacities[0], order)
     return NodePoolPlan(
         key=".".join(str(part) for part in spec.path),
         name=draft.name,
         weight=weight,
+        weight_rule="autoscaler being replaced: lowest weights, no new nodes" if cordoned else rule,
         capacities=draft.capacities,
         requirements=requirements,
         instance_types=selection.select_types(_bootable(family), requirements),
