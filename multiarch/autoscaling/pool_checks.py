@@ -159,7 +159,6 @@ def _check_weight(spec: PoolSpec, report: ProblemReport) -> None:
 def _check_syntax(spec: PoolSpec, report: ProblemReport) -> None:
     settings = spec.settings
     written = (
-        ("budget", "budget", settings.budget, syntax.check_budget),
         ("quantity", "memoryLimit", settings.memory_limit, syntax.check_memory),
         ("duration", "consolidateAfter", settings.consolidate_after, syntax.check_period),
         ("duration", "expireAfter", settings.expire_after, syntax.check_lifetime),

@@ -19,7 +19,7 @@ from multiarch.nodes import labels_taints
 from multiarch.nodes.model import BootstrapCase, CapacityType, NodeGroupKind, Sizes
 from multiarch.nodes.report import ProblemReport
 from multiarch.nodes.spec import ClusterContext, NodeGroupSpec
-from multiarch.nodes.user_data import PLANNED_FLAGS, check_kubelet_flag, explain_insecure_flag
+from multiarch.nodes.user_data import PLANNED_FLAGS, explain_insecure_flag
 
 _RESERVATION = re.compile(
     r"cr-[0-9a-f]+|arn:aws[a-z-]*:resource-groups:[a-z0-9-]+:[0-9]{12}:group/[\w.-]+(?:/[a-z0-9]{26})?|"
@@ -174,8 +174,6 @@ def _check_kubelet_flags(spec: NodeGroupSpec, case: BootstrapCase, family: AmiFa
                 f"{name} is written by the plan.",
                 hint=f"Use the key {PLANNED_FLAGS[name]}.",
             )
-        elif fault := check_kubelet_flag(flag):
-            report("kubelet-flag", (*path, index), f"{fault}.")
         elif opened := explain_insecure_flag(flag):
             report("insecure-kubelet-flag", (*path, index), f"{flag}: {opened}.")
 

@@ -23,8 +23,6 @@ _EKS_EVICTION = {"memory.available": "100Mi", "nodefs.available": "10%", "nodefs
 """nodeadm, ``internal/kubelet/config.go``. A kubelet that is told one threshold has no other."""
 _IMAGES_HIGH, _IMAGES_LOW, _WHOLE = 85, 80, 100
 _DURATION = re.compile(r"(?=.*[1-9])(?:[0-9]{1,6}(?:ms|s|m|h))+", re.ASCII)
-_LOG_SIZE = re.compile(r"[1-9][0-9]{0,8}(?:[KMG]i?|k)?", re.ASCII)
-"""The kubelet does not start with a fraction, and rotates logs all the time with 0 (``container_log_manager.go``)."""
 _PERCENT = re.compile(r"[0-9]{1,3}(?:\.[0-9]{1,2})?%", re.ASCII)
 
 
@@ -38,9 +36,6 @@ def plan_kubelet(settings: Kubelet, path: KeyPath, family: AmiFamily, report: Pr
     known = {key: _check_thresholds(written, key, path, report) for key in ("evictionHard", "evictionSoft")}
     _check_grace_periods(settings, path, report)
     _check_images(settings, path, report)
-    if (size := settings.container_log_max_size) and not _LOG_SIZE.fullmatch(size):
-        message = f"{size!r} is not a size of files that the kubelet takes."
-        report("kubelet-value", (*path, "containerLogMaxSize"), message, hint="Write whole units, such as 20Mi.")
     kube, system = (
         _read_amounts(written.get(key, {}), (*path, key), report) for key in ("kubeReserved", "systemReserved")
     )

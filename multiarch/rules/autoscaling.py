@@ -43,7 +43,6 @@ AUTOSCALING = (
             "apiEndpoint.public to your address."),
     error("autoscaler-without-role", "an autoscaler without `addons.podIdentityAgent`, which gives it its IAM role",
           "Leave the agent on, or set autoscaling.use to none."),
-    error("budget", "a pool's `budget` that is neither a number of nodes nor a percentage", "Write 2 or 10%."),
     error("controller-group",
           "a group for Karpenter's controller that is missing, ambiguous, self-managed, spot, empty, or tainted",
           "Name a managed on-demand group without taints in controllerGroup."),

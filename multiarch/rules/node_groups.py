@@ -41,8 +41,6 @@ NODE_GROUPS = (
     error("kubelet-flags-family", "`kubeletExtraArgs` on Bottlerocket, which takes settings",
           "Omit them, or use AL2023."),
     error("kubelet-own-flag", "a flag in `kubeletExtraArgs` that has a key of its own", "Use that key."),
-    error("kubelet-flag", "a flag that is not `--name=value`, or whose characters would not reach the kubelet",
-          "Write --name=value, one flag to an item."),
     error("kubelet-family", "`kubelet` on Amazon Linux 2", "Use AL2023 or Bottlerocket."),
     error("kubelet-value", "a quantity, percentage or duration below `kubelet` that the kubelet does not start with",
           "Write a quantity such as 200Mi, a percentage such as 10%, or a duration such as 2m."),

@@ -9,6 +9,8 @@ from multiarch.schema.kubelet import InstanceStorePolicy, Kubelet, PlacementGrou
 
 KindName = Literal["arm64-reserved", "arm64-spot", "arm64-on-demand", "amd64-reserved", "amd64-spot", "amd64-on-demand"]
 _Bought = Literal["on-demand", "spot"]
+_NUMBER = "(0|[1-9][0-9]{0,5})"
+_VERSION = rf"^{_NUMBER}\.{_NUMBER}\.{_NUMBER}$"
 _Reservation = Annotated[
     str, take_form("^cr-[0-9a-f]+$", "the ID of a capacity reservation, such as cr-0123456789abcdef0")
 ]
@@ -89,7 +91,9 @@ class NodePool(Section):
     """The most vCPUs of each NodePool."""
     memory_limit: str | None = None
     """The most memory of each NodePool, such as 512Gi."""
-    budget: str = "10%"
+    budget: Annotated[
+        str, take_form("^((100|[0-9]{1,2})%|[0-9]+)$", "a number of nodes or a percentage, such as 2 or 10%")
+    ] = "10%"
     """Nodes that may be disrupted at once, a number or per cent."""
     quiet_hours: QuietHours | None = None
     """When no node is consolidated or replaced after a change. Expiry and interruptions of spot nodes go on."""
@@ -116,7 +120,7 @@ class Karpenter(Section):
     """The existing cluster has Karpenter already. The stack then adds an EC2NodeClass and NodePools."""
     node_role: str | None = None
     """The name of the IAM role of the nodes, which the installed controller may pass. Required with ``installed``."""
-    version: str | None = None
+    version: Annotated[str, take_form(_VERSION, "a version of three numbers, such as 1.14.1")] | None = None
     """The version of its charts, such as 1.14.1, where the pinned one is not wanted yet."""
     controller_group: str | None = None
     """The managed node group that runs the controller. Default: the only one that it can run on."""

@@ -12,6 +12,15 @@ if TYPE_CHECKING:
     AmiFamilyName = str
 else:
     AmiFamilyName = Literal[tuple(map(str, NODE_FAMILIES))]
+KUBELET_FLAG = r"^--[a-z][a-z0-9-]*(=[!#-&(-\[\]-~]*)?$"
+"""A flag of ``kubeletExtraArgs``.
+
+It passes through an environment variable of a systemd unit, on AL2 (``bootstrap.sh``) and AL2023 (nodeadm's
+``internal/kubelet/environment.go``): white space ends a flag there, quotes and backslashes are interpreted.
+"""
+_KubeletFlag = Annotated[
+    str, take_form(KUBELET_FLAG, "a flag, --name=value, of ASCII without spaces, quotes and backslashes")
+]
 InstanceTypes = Annotated[list[str], Field(min_length=1, max_length=20), AfterValidator(reject_duplicates)]
 
 
@@ -37,7 +46,7 @@ class Bootstrap(Section):
     """
     pre_bootstrap: str | None = None
     """A shell script that runs before the kubelet starts (AL2, AL2023). It must not start the kubelet itself."""
-    kubelet_extra_args: list[str] = []
+    kubelet_extra_args: list[_KubeletFlag] = []
     """More kubelet flags, such as ``--image-gc-low-threshold=60``. Labels and taints have their own keys."""
 
 

@@ -63,7 +63,7 @@ CASES: list[Case] = [
     ("kubelet-value", web_kubelet(evictionHard={"memory.available": "110%"}), f"{WEB}.evictionHard.memory.available",
      "110% is above 100 %"),
     ("kubelet-value", web_kubelet(kubeReserved={"memory": "1Gx"}), f"{WEB}.kubeReserved.memory", "'1Gx'"),
-    *(("kubelet-value", web_kubelet(containerLogMaxSize=size), f"{WEB}.containerLogMaxSize", f"'{size}'")
+    *(("not-valid", web_kubelet(containerLogMaxSize=size), f"{WEB}.containerLogMaxSize", f"'{size}'")
       for size in ("big", "1.5Gi", "0", "100m")),
     ("kubelet-value", web_kubelet(evictionSoft=HARD, evictionSoftGracePeriod={"memory.available": "2 minutes"}),
      f"{WEB}.evictionSoftGracePeriod.memory.available", "'2 minutes' is not a duration"),

@@ -136,7 +136,7 @@ CASES: list[Case] = [
      "nodeGroups.web.bootstrap.preBootstrap", "Bottlerocket"),
     ("kubelet-own-flag", web(bootstrap={"kubeletExtraArgs": ["--node-labels=a=b"]}),
      "nodeGroups.web.bootstrap.kubeletExtraArgs[0]", "labels"),
-    ("kubelet-flag", web(bootstrap={"kubeletExtraArgs": ["v=2"]}), "nodeGroups.web.bootstrap.kubeletExtraArgs[0]",
+    ("not-valid", web(bootstrap={"kubeletExtraArgs": ["v=2"]}), "nodeGroups.web.bootstrap.kubeletExtraArgs[0]",
      "--name"),
     ("kubelet-flags-family", web(bootstrap={"kubeletExtraArgs": ["--v=2"]}, amiFamily="Bottlerocket"),
      "nodeGroups.web.bootstrap.kubeletExtraArgs", "settings"),

@@ -32,14 +32,12 @@ from multiarch.nodes.user_data.kubelet_flags import (
     PLANNED_FLAGS,
     Config,
     build_config,
-    check_kubelet_flag,
     explain_insecure_flag,
 )
 
 __all__ = [
     "PLANNED_FLAGS",
     "build_config",
-    "check_kubelet_flag",
     "explain_insecure_flag",
     "render_pool_user_data",
     "render_user_data",
