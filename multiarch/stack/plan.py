@@ -26,11 +26,9 @@ from multiarch.stack.checks import (
     access,
     autoscalers,
     cluster,
-    device_plugins,
-    draining,
+    daemons,
     names,
     nodes,
-    production,
     reach,
 )
 from multiarch.stack.existing_cluster import plan_existing_cluster, report_aws_auth
@@ -118,8 +116,8 @@ def make_plan(stack: Stack, *, today: date, pinning: bool = False) -> Plan:
         _check_new_cluster(spec, groups, report)
     addons = () if existing else _plan_addons(stack, context, report, has_groups=bool(specs), pinning=pinning)
     storage_class = existing is None and reach.choose_storage_class(spec, report)
-    termination_handler = draining.choose_termination_handler(spec, specs, report)
-    plugins = device_plugins.choose_device_plugins(spec, groups, autoscaling, report)
+    termination_handler = daemons.choose_termination_handler(spec, specs, report)
+    plugins = daemons.choose_device_plugins(spec, groups, autoscaling, report)
     webhook = _webhook(stack, taint, groups, autoscaling, report)
     rebalance = _rebalance(stack, groups, autoscaling, report)
     made = None
@@ -172,11 +170,11 @@ def _plan_cluster(
     if spec.cluster is not None:
         return plan_existing_cluster(spec, spec.cluster, stack.name, stack.region, report)
     network = plan_network(spec.network, stack.region, report, also_needed=reach.list_also_needed(spec))
-    cluster = ClusterPlan(
+    control_plane = ClusterPlan(
         name=spec.cluster_name or stack.name,
         version=spec.kubernetes_version,
         service_cidr=plan_service_cidr(spec.network, network, report),
-        deletion_protection=production.choose_deletion_protection(spec, report),
+        deletion_protection=cluster.choose_deletion_protection(spec, report),
         endpoint=spec.api_endpoint,
         encryption=spec.secrets_encryption,
         logging=spec.logging,
@@ -185,7 +183,7 @@ def _plan_cluster(
         zonal_shift=spec.zonal_shift,
         tier=spec.control_plane_tier,
     )
-    return cluster, network
+    return control_plane, network
 
 
 def _plan_addons(
@@ -278,7 +276,7 @@ def _check_stack(
 
 def _check_new_cluster(spec: StackSpec, groups: tuple[NodeGroupPlan, ...], report: ProblemReport) -> None:
     """Check the keys that an existing cluster does not take."""
-    production.check_zones(spec, report)
+    cluster.check_zones(spec, report)
     autoscalers.check_vpc_cni(spec, report)
     access.check_access(spec.access, report)
     access.check_api_endpoint(spec.api_endpoint, report)

@@ -13,6 +13,8 @@ from multiarch.nodes.report import ProblemReport
 from multiarch.schema.charts import Charts
 from multiarch.schema.stack import StackSpec
 
+PRODUCTION = frozenset({"live", "prod", "production"})
+"""Environments whose clusters are protected from deletion, and have zones that stay."""
 _SOON = timedelta(days=60)
 _SUPPORT: Mapping[tuple[kubernetes.Tier, bool], tuple[str, str]] = MappingProxyType(
     {
@@ -84,6 +86,28 @@ def _upgrade_hint(today: date) -> str:
     if (version := kubernetes.find_successor(today)) is None:
         return "All Kubernetes versions that this release of multiarch knows have ended: upgrade multiarch."
     return f"Use {version}; an existing cluster is upgraded one minor at a time."
+
+
+def choose_deletion_protection(spec: StackSpec, report: ProblemReport) -> bool:
+    """Return what was written, or true in production."""
+    production = spec.environment in PRODUCTION
+    if spec.deletion_protection is None:
+        return production
+    if production and not spec.deletion_protection:
+        report("prod-unprotected", ("deletionProtection",), f"{spec.environment} without deletion protection.")
+    return spec.deletion_protection
+
+
+def check_zones(spec: StackSpec, report: ProblemReport) -> None:
+    """Require named zones in production: a list that AWS changes would move subnets, and with them all nodes."""
+    network = spec.network
+    if spec.environment in PRODUCTION and network.vpc_id is None and not isinstance(network.zones, list):
+        report(
+            "zones-not-named",
+            ("network", "zones"),
+            f"the zones of {spec.environment} are the region's first ones of the day; where AWS's list changes, "
+            "subnets and nodes would be replaced.",
+        )
 
 
 def check_encryption(spec: StackSpec, report: ProblemReport) -> None:
