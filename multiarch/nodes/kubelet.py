@@ -7,7 +7,7 @@ Sources: Kubernetes, ``pkg/kubelet/apis/config/validation`` and ``pkg/kubelet/ev
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from fractions import Fraction
 
 from multiarch.errors import KeyPath
@@ -16,7 +16,6 @@ from multiarch.facts.node_resources import DEFAULT_RESERVATIONS, Reservations, T
 from multiarch.manifests.quantities import QuantityError, parse_quantity, round_up, round_up_to_millis
 from multiarch.nodes.model import KubeletPlan, Mirrors
 from multiarch.nodes.report import ProblemReport
-from multiarch.nodes.user_data.kubelet_flags import name_setting
 from multiarch.schema.kubelet import Kubelet
 
 _EKS_EVICTION = {"memory.available": "100Mi", "nodefs.available": "10%", "nodefs.inodesFree": "5%"}
@@ -53,16 +52,6 @@ def plan_kubelet(settings: Kubelet, path: KeyPath, family: AmiFamily, report: Pr
             hard.get("nodefs.available", DEFAULT_RESERVATIONS.disk),
         ),
     )
-
-
-def check_flags(plan: KubeletPlan, flags: Sequence[str], path: KeyPath, report: ProblemReport) -> None:
-    """Report flags of ``kubeletExtraArgs`` at ``path`` that would override settings of ``plan``."""
-    keys = {f"--{name_setting(key).removesuffix('-percent')}": key for key, _ in plan.config}
-    for index, flag in enumerate(flags):
-        if key := keys.get(flag.partition("=")[0]):
-            report(
-                "kubelet-own-flag", (*path, index), f"{flag} would override kubelet.{key}.", hint="Keep one of them."
-            )
 
 
 def check_room(given: Mapping[str, int], path: KeyPath, report: ProblemReport) -> None:

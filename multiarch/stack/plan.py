@@ -192,14 +192,13 @@ def _plan_addons(
     """Plan the add-ons; nodes of EKS Auto Mode do without those that have a key of their own."""
     taint, custom = context.arm64_taint, context.custom_networking
     own = plan_addons(stack.spec.addons, taint, report, custom_networking=custom) if has_groups else ()
-    if not stack.spec.addons.extra:
-        return own
-    from multiarch.stack.extra_addons import plan_extra_addons  # noqa: PLC0415  (only the stacks that have some load it)
+    if stack.spec.addons.extra:
+        from multiarch.stack.extra_addons import plan_extra_addons  # noqa: PLC0415  (only these stacks load it)
 
-    extra = [*plan_extra_addons(stack.spec.addons, stack.addon_schemas, taint, report, pinning=pinning)]
-    if with_role := [each.name for each in extra if each.service_account]:
+        own = (*own, *plan_extra_addons(stack.spec.addons, stack.addon_schemas, taint, report, pinning=pinning))
+    if with_role := [each.name for each in own if each.service_account]:
         reach.check_role("addon-without-role", " and ".join(with_role), stack.spec, report)
-    return (*own, *extra)
+    return own
 
 
 def _plan_pod_roles(
