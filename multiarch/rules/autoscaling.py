@@ -41,8 +41,6 @@ AUTOSCALING = (
             "a private API endpoint in a new VPC: the first run can't install the autoscaler",
             "Begin with autoscaling.use none, and add the autoscaler in a second run from within the VPC; or open "
             "apiEndpoint.public to your address."),
-    error("autoscaler-without-role", "an autoscaler without `addons.podIdentityAgent`, which gives it its IAM role",
-          "Leave the agent on, or set autoscaling.use to none."),
     error("controller-group",
           "a group for Karpenter's controller that is missing, ambiguous, self-managed, spot, empty, or tainted",
           "Name a managed on-demand group without taints in controllerGroup."),

@@ -90,10 +90,12 @@ CLUSTER = (
     error("addon-service-account", "a role for an add-on whose service account or namespace is unknown",
           "Write serviceAccount and namespace, or run `multiarch stack pin STACK`, which queries EKS."),
     error("addon-pod-identity", "a version of an add-on that takes no role by Pod Identity", "Use a later version."),
-    error("addon-without-role", "an add-on's role without `addons.podIdentityAgent`, which gives it to its pods",
-          "Leave the agent on, or turn the add-on off; one of addons.extra can do with policies: []."),
     warning("addon-without-policies", "an add-on that calls AWS without permissions",
             "Write policies or statements; policies: [] if it needs none."),
+    error("pod-identity-agent", "pods that get their IAM role from the Pod Identity agent, without it: those of an "
+          "autoscaler, an add-on, the webhook, rebalancing, or `iam.serviceAccounts`",
+          "Leave addons.podIdentityAgent on, or do without the roles: policies: [] of an add-on, registries.ecr: false "
+          "of the webhook, ecrRepositories: [] of rebalance, credentials: irsa of a service account."),
     warning("no-vpc-cni", "`addons.vpcCni` turned off; without a CNI nodes never become ready",
             "Install another CNI as soon as the cluster exists."),
     error("storage-class", "`storageClass: true` without the EBS CSI driver",
@@ -140,8 +142,6 @@ CLUSTER = (
           "second one", "Remove one of them."),
     warning("service-account-without-policies", "a role in `iam.serviceAccounts` without permissions",
             "Write policies or statements."),
-    error("service-account-without-role", "a role in `iam.serviceAccounts` without the Pod Identity agent, which gives "
-          "it to pods", "Leave addons.podIdentityAgent on, or write credentials: irsa."),
     error("service-account-existing-role", "policies or statements in `iam.serviceAccounts` beside an existing role in "
           "`iam.roles`, which would not get them", "Remove them, and give the role its policies where it is made."),
     error("workload-name", "a namespace, service account or Fargate profile with a name that EKS or Kubernetes rejects",

@@ -6,14 +6,14 @@ from multiarch.rules.rule import error, warning
 
 # fmt: off
 WEBHOOK = (
-    error("webhook-image-missing", "`admissionWebhook.enabled` without an image: there is no public one",
-          "Push the webhook's image to a registry of yours, and name it in admissionWebhook.image."),
-    error("webhook-image", "an `admissionWebhook.image` that is not an image reference",
+    error("image-missing", "`admissionWebhook` or `rebalance` without an image: there is no public one",
+          "Push the project's image to a registry of yours, and name it in admissionWebhook.image."),
+    error("image", "an image of `admissionWebhook` or `rebalance` that is not an image reference",
           "Write REGISTRY/REPOSITORY@sha256:DIGEST."),
     warning("webhook-image-not-pinned", "an `admissionWebhook.image` without a digest: the tag may be moved",
             "Write REGISTRY/REPOSITORY@sha256:DIGEST."),
-    error("webhook-no-way-out",
-          "an `admissionWebhook.image` outside of Amazon ECR with `nat: none`: nodes can't pull it",
+    error("image-no-way-out",
+          "an image of `admissionWebhook` or `rebalance` outside of Amazon ECR with `nat: none`: nodes can't pull it",
           "Push it to a private repository of Amazon ECR, or use nat: single or per-zone."),
     warning("webhook-not-used", "settings of the admission webhook without `enabled: true`",
             "Set admissionWebhook.enabled: true, or remove them."),
@@ -21,9 +21,6 @@ WEBHOOK = (
             "`architectures` without one that the stack has nodes of: a pod's images may lack it, and the pod still "
             "be scheduled there",
             "Omit architectures: they are those of the stack's groups and pools."),
-    error("webhook-without-role",
-          "the admission webhook without `addons.podIdentityAgent`, which gives it its role for Amazon ECR",
-          "Leave the agent on, or set admissionWebhook.configuration.registries.ecr: false."),
     error("webhook-without-taint", "the admission webhook without a taint to tolerate",
           "Set arm64Taint, or admissionWebhook.configuration.taints."),
     warning("webhook-taint-unused", "a taint of the admission webhook that no group or pool has",

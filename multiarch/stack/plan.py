@@ -115,6 +115,7 @@ def make_plan(stack: Stack, *, today: date, pinning: bool = False) -> Plan:
     else:
         _check_new_cluster(spec, groups, report)
     addons = () if existing else _plan_addons(stack, context, report, has_groups=bool(specs), pinning=pinning)
+    reach.check_pod_identity(spec, addons, report)
     storage_class = existing is None and reach.choose_storage_class(spec, report)
     termination_handler = daemons.choose_termination_handler(spec, specs, report)
     plugins = daemons.choose_device_plugins(spec, groups, autoscaling, report)
@@ -196,8 +197,6 @@ def _plan_addons(
         from multiarch.stack.extra_addons import plan_extra_addons  # noqa: PLC0415  (only these stacks load it)
 
         own = (*own, *plan_extra_addons(stack.spec.addons, stack.addon_schemas, taint, report, pinning=pinning))
-    if with_role := [each.name for each in own if each.service_account]:
-        reach.check_role("addon-without-role", " and ".join(with_role), stack.spec, report)
     return own
 
 
@@ -213,8 +212,6 @@ def _plan_pod_roles(
     planned = service_accounts.plan_service_accounts(spec, others, report)
     own = [(each.namespace, each.service_account) for each in planned if not each.irsa]
     service_accounts.check_fargate(spec, (*others, *own), report)
-    if by_agent := [f"{namespace}/{account}" for namespace, account in own]:
-        reach.check_role("service-account-without-role", " and ".join(by_agent), spec, report)
     return planned
 
 
@@ -265,7 +262,6 @@ def _check_stack(
     cluster.check_chart_registry(spec.charts, report)
     autoscalers.check_autoscaler_reachable(spec, report)
     autoscalers.check_autoscaler_has_internet(spec, stack.region, report)
-    autoscalers.check_autoscaler_has_a_role(spec, report)
     autoscalers.check_auto_mode(spec, stack.origin, report)
     autoscalers.check_session_has_nodes(spec, stack.origin, report)
     autoscalers.check_groups_can_grow(spec.autoscaling, groups, report)

@@ -33,8 +33,6 @@ def plan_rebalance(
     if webhook is None or not inherited or not webhook.enabled:
         _PODS.image(image, spec, report)
     _PODS.check_reachable(spec, report)
-    if wanted.ecr_repositories:
-        _PODS.check_role(spec, report)
     _check_times(wanted, report)
     if missing := sorted(set(Architecture) - architectures):
         message = f"the stack has no {missing[0]} nodes: there is nothing to move."

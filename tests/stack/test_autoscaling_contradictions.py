@@ -148,7 +148,7 @@ CASES: list[Case] = [
     ("karpenter-version", merged(karpenter(isolatedVPC=True, version="1.8.2"), {"kubernetesVersion": "1.34"}),
      "autoscaling.karpenter.version", "calls IAM"),
     ("no-way-out", merged(KARPENTER, NO_NAT), "network.endpoints", "can't reach sqs"),
-    ("autoscaler-without-role", merged(KARPENTER, NO_AGENT), "addons.podIdentityAgent.enabled", "karpenter would"),
+    ("pod-identity-agent", merged(KARPENTER, NO_AGENT), "addons.podIdentityAgent.enabled", "karpenter would"),
     ("schedule", pool(quietHours={"schedule": f"*/{'1' * 5000} * * * *", "duration": "1h"}),
      f"{POOL}.quietHours.schedule", "not a cron schedule"),
     ("duration", pool(expireAfter=f"{'1' * 5000}h"), f"{POOL}.expireAfter", "nor Never"),

@@ -1,4 +1,4 @@
-"""Checks of what a stack runs in its cluster from the project's image: the image, its role, the way to the API."""
+"""Checks of what a stack runs in its cluster from the project's image: the image, the way to the API."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from multiarch.nodes.report import ProblemReport
 from multiarch.registry.reference import InvalidReferenceError, Reference, parse_reference
 from multiarch.schema.stack import StackSpec
-from multiarch.stack.checks.reach import check_reachable, check_role
+from multiarch.stack.checks.reach import check_reachable
 
 _ECR = re.compile(r"[0-9]{12}\.dkr[.-]ecr[.-].+")
 
@@ -25,18 +25,18 @@ class OwnPods:
         """Return the image, None with a problem if it is missing or invalid."""
         path = (self.section, "image")
         if written is None:
-            report(f"{self.rules}-image-missing", path, f"{self.name} has no image.")
+            report("image-missing", path, f"{self.name} has no image.")
             return None
         try:
             image = parse_reference(written)
         except InvalidReferenceError as error:
-            report(f"{self.rules}-image", path, f"not an image reference: {error.fault}.")
+            report("image", path, f"not an image reference: {error.fault}.")
             return None
         if image.digest is None:
             report(f"{self.rules}-image-not-pinned", path, "the image has no digest.")
         if spec.network.nat == "none" and not _ECR.fullmatch(image.registry):
             report(
-                f"{self.rules}-no-way-out",
+                "image-no-way-out",
                 path,
                 f"the image is in {image.registry}, which a VPC without internet access can't reach.",
             )
@@ -45,7 +45,3 @@ class OwnPods:
     def check_reachable(self, spec: StackSpec, report: ProblemReport) -> None:
         """Warn where the first run can't install it."""
         check_reachable(f"{self.rules}-unreachable", (self.section, "enabled"), f"install {self.name}", spec, report)
-
-    def check_role(self, spec: StackSpec, report: ProblemReport) -> None:
-        """Reject pods that need a role for Amazon ECR and can't get it."""
-        check_role(f"{self.rules}-without-role", self.name, spec, report)
