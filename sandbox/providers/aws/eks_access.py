@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from sandbox.providers.aws.rows import Api, Call, Name, Tags, Update, sends, simple
+from sandbox.providers.aws.rows import Api, Call, Name, Tags, Update, operations, sends, simple
 from sandbox.providers.values import Record
 
 _PRINCIPAL: Final = {"clusterName": "{clusterName}", "principalArn": "{principalArn}"}
@@ -24,16 +24,7 @@ def _update_addon(call: Call) -> None:
 
 
 _ADDON_NAME: Final = {"clusterName": "{clusterName}", "addonName": "{addonName}"}
-_ADDON: Final = Api(
-    "eks",
-    "create_addon",
-    "describe_addon",
-    "delete_addon",
-    _ADDON_NAME,
-    "{clusterName}:{addonName}",
-    "addon",
-    live={"arn": "addonArn"},
-)
+_ADDON: Final = operations("eks", "addon", _ADDON_NAME, "{clusterName}:{addonName}", "addon", live={"arn": "addonArn"})
 
 
 def _create_addon(call: Call) -> str:
@@ -76,15 +67,7 @@ ROWS: Final = (
     ),
     simple(
         "aws:eks/accessEntry:AccessEntry",
-        Api(
-            "eks",
-            "create_access_entry",
-            "describe_access_entry",
-            "delete_access_entry",
-            _PRINCIPAL,
-            "{clusterName}:{principalArn}",
-            "accessEntry",
-        ),
+        operations("eks", "access_entry", _PRINCIPAL, "{clusterName}:{principalArn}", "accessEntry"),
         inputs=("clusterName", "principalArn", "type", "kubernetesGroups"),
         outputs=("accessEntryArn", "createdAt", "kubernetesGroups", "modifiedAt", "userName"),
         renewed=("modifiedAt",),
@@ -93,11 +76,9 @@ ROWS: Final = (
     ),
     simple(
         "aws:eks/fargateProfile:FargateProfile",
-        Api(
+        operations(
             "eks",
-            "create_fargate_profile",
-            "describe_fargate_profile",
-            "delete_fargate_profile",
+            "fargate_profile",
             {"clusterName": "{clusterName}", "fargateProfileName": "{fargateProfileName}"},
             "{clusterName}:{fargateProfileName}",
             "fargateProfile",
@@ -125,11 +106,9 @@ ROWS: Final = (
     ),
     simple(
         "aws:eks/podIdentityAssociation:PodIdentityAssociation",
-        Api(
+        operations(
             "eks",
-            "create_pod_identity_association",
-            "describe_pod_identity_association",
-            "delete_pod_identity_association",
+            "pod_identity_association",
             _POD,
             "association.associationId",
             "association",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from sandbox.providers.aws.eks_access import tags_by
-from sandbox.providers.aws.rows import Api, Call, Name, Update, simple
+from sandbox.providers.aws.rows import Call, Name, Update, operations, simple
 from sandbox.providers.values import Record
 
 _PLAIN: Final = ("scalingConfig", "updateConfig", "nodeRepairConfig")
@@ -22,11 +22,9 @@ _GROUP_SIMPLE: Final = (
 
 
 _GROUP_NAME: Final = {"clusterName": "{clusterName}", "nodegroupName": "{nodeGroupName}"}
-_GROUP: Final = Api(
+_GROUP: Final = operations(
     "eks",
-    "create_nodegroup",
-    "describe_nodegroup",
-    "delete_nodegroup",
+    "nodegroup",
     _GROUP_NAME,
     "{clusterName}:{nodeGroupName}",
     "nodegroup",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Final
 
-from sandbox.providers.aws.rows import Api, Call, Name, Row, Tags, Update, sends, simple
+from sandbox.providers.aws.rows import Api, Call, Name, Row, Tags, Update, operations, sends, simple
 from sandbox.providers.values import Record
 
 _ROLE: Final = {"RoleName": "{id}"}
@@ -105,34 +105,31 @@ def _change_clients(call: Call) -> None:
             call.do("iam", f"{verb}_open_id_connect_provider", {"OpenIDConnectProviderArn": call.id, "ClientID": each})
 
 
-_POLICY: Final = Api(
+_POLICY: Final = operations(
     "iam",
-    "create_policy",
-    "get_policy",
-    "delete_policy",
+    "policy",
     {"PolicyArn": "{id}"},
     "Policy.Arn",
     "Policy",
+    read="get_policy",
     aliases={"name": "PolicyName", "policy": "PolicyDocument"},
 )
-_OIDC_PROVIDER: Final = Api(
+_OIDC_PROVIDER: Final = operations(
     "iam",
-    "create_open_id_connect_provider",
-    "get_open_id_connect_provider",
-    "delete_open_id_connect_provider",
+    "open_id_connect_provider",
     _OIDC,
     "OpenIDConnectProviderArn",
+    read="get_open_id_connect_provider",
     aliases={"clientIdLists": "ClientIDList", "thumbprintLists": "ThumbprintList"},
     live={"arn": "{id}"},
 )
-_ROLES = Api(
+_ROLES = operations(
     "iam",
-    "create_role",
-    "get_role",
-    "delete_role",
+    "role",
     _ROLE,
     "{name}",
     "Role",
+    read="get_role",
     aliases={"name": "RoleName", "assumeRolePolicy": "AssumeRolePolicyDocument"},
     live={"uniqueId": "RoleId", "permissionsBoundary": "PermissionsBoundary.PermissionsBoundaryArn"},
 )
@@ -194,14 +191,13 @@ ROWS: Final = (
     ),
     simple(
         "aws:iam/instanceProfile:InstanceProfile",
-        Api(
+        operations(
             "iam",
-            "create_instance_profile",
-            "get_instance_profile",
-            "delete_instance_profile",
+            "instance_profile",
             _PROFILE,
             "{name}",
             "InstanceProfile",
+            read="get_instance_profile",
             aliases={"name": "InstanceProfileName"},
             live={"uniqueId": "InstanceProfileId", "role": "Roles.RoleName"},
         ),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from sandbox.providers.aws.rows import Api, Call, Name, Row, Tags, Update, nothing, sends, simple
+from sandbox.providers.aws.rows import Api, Call, Name, Row, Tags, Update, nothing, operations, sends, simple
 from sandbox.providers.values import Record
 
 _KEY: Final = {"KeyId": "{id}"}
@@ -92,11 +92,9 @@ def _update_document(call: Call) -> None:
 
 
 _LOG_TAGS: Final = Tags("logs", "tag_resource", "untag_resource", "resourceArn", "arn", listed="list_tags_for_resource")
-_DOCUMENT: Final = Api(
+_DOCUMENT: Final = operations(
     "ssm",
-    "create_document",
-    "describe_document",
-    "delete_document",
+    "document",
     {"Name": "{id}"},
     "{name}",
     "Document",

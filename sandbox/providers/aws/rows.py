@@ -318,6 +318,12 @@ class Api:
         call.quietly(self.service, self.delete, call.named(self.service, self.delete, self.by))
 
 
+def operations(service: str, noun: str, by: Mapping[str, str], id: str, path: str = "", **other: Any) -> Api:  # noqa: A002 (a field)
+    """Return the operations that a service names after a noun: ``create_role`` and so on; ``other`` differs."""
+    names = {"create": f"create_{noun}", "read": f"describe_{noun}", "delete": f"delete_{noun}"}
+    return Api(service, **{**names, "by": by, "id": id, "path": path, **other})
+
+
 def simple(token: str, api: Api, *, create: Callable[[Call], str] | None = None, **row: Any) -> Row:
     """Return the row of a type that ``api`` is enough for; functions in ``row`` stand in for those of ``api``."""
     return Row(token, create or api.make, row.pop("read", api.show), row.pop("delete", api.drop), **row)
