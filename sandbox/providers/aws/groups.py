@@ -220,7 +220,6 @@ ROWS: Final = (
         create=_create_template,
         read=_show_template,
         inputs=(*_TEMPLATE_DATA, "description", "updateDefaultVersion"),
-        outputs=("arn", "defaultVersion", "latestVersion"),
         renewed=("defaultVersion", "latestVersion"),
         updates=(Update((*_TEMPLATE_DATA, "description", "updateDefaultVersion"), _new_version),),
         tags=TAGS,
@@ -241,7 +240,6 @@ ROWS: Final = (
             "instanceRefresh",
             "suspendedProcesses",
         ),
-        outputs=("arn", "availabilityZones", "defaultCooldown", "desiredCapacity", "healthCheckType"),
         updates=(
             Update((*_GROUP, "mixedInstancesPolicy", "vpcZoneIdentifiers"), _update_group),
             Update(("tags",), _update_group_tags),
@@ -255,7 +253,6 @@ ROWS: Final = (
         _HOOK,
         delete=_delete_hook,
         inputs=_HOOK_INPUTS,
-        outputs=("heartbeatTimeout", "defaultResult"),
         # A hook of another group is put there; the one of the old group goes with it.
         updates=(Update(_HOOK_INPUTS, _HOOK.make),),
         name=Name(255, prefix=""),

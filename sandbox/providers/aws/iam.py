@@ -140,7 +140,6 @@ ROWS: Final = (
         _ROLES,
         read=_show_role,
         inputs=("assumeRolePolicy", "description", "maxSessionDuration", "path", "permissionsBoundary"),
-        outputs=("arn", "createDate", "maxSessionDuration", "path", "uniqueId"),
         updates=(
             Update(
                 ("assumeRolePolicy",),
@@ -184,7 +183,6 @@ ROWS: Final = (
         read=_show_policy,
         delete=_delete_policy,
         inputs=("policy", "description", "path"),
-        outputs=("arn", "attachmentCount", "path", "policyId"),
         updates=(Update(("policy",), _new_policy_version),),
         tags=_tags("policy", "PolicyArn"),
         name=Name(128),
@@ -203,7 +201,6 @@ ROWS: Final = (
         ),
         delete=_delete_profile,
         inputs=("role", "path"),
-        outputs=("arn", "createDate", "path", "uniqueId"),
         updates=(Update(("role",), _set_profile_role),),
         tags=_tags("instance_profile", "InstanceProfileName"),
         name=Name(128),
@@ -213,7 +210,6 @@ ROWS: Final = (
         _OIDC_PROVIDER,
         read=_show_oidc,
         inputs=("url", "clientIdLists", "thumbprintLists"),
-        outputs=("arn", "thumbprintLists"),
         updates=(
             Update(("clientIdLists",), _change_clients),
             Update(

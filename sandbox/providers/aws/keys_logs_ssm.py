@@ -11,20 +11,6 @@ _KEY: Final = {"KeyId": "{id}"}
 _KEYS: Final = Api(
     "kms", "create_key", "describe_key", "schedule_key_deletion", _KEY, "KeyMetadata.KeyId", "KeyMetadata"
 )
-_DOCUMENT_OUTPUTS: Final = (
-    "arn",
-    "createdDate",
-    "defaultVersion",
-    "description",
-    "documentVersion",
-    "hash",
-    "hashType",
-    "latestVersion",
-    "owner",
-    "platformTypes",
-    "schemaVersion",
-    "status",
-)
 
 
 def _set_rotation(call: Call) -> None:
@@ -108,7 +94,6 @@ ROWS: Final = (
         read=_show_key,
         delete=_delete_key,
         inputs=("description", "policy", "enableKeyRotation", "deletionWindowInDays"),
-        outputs=("arn", "keyId", "description", "keyUsage", "policy"),
         updates=(
             Update(
                 ("description",), sends("kms", "update_key_description", {"Description": "", **_KEY}, "description")
@@ -125,7 +110,6 @@ ROWS: Final = (
         _show_alias,
         sends("kms", "delete_alias", {"AliasName": "{id}"}, quiet=True),
         inputs=("targetKeyId",),
-        outputs=("arn", "targetKeyArn"),
         updates=(Update(("targetKeyId",), sends("kms", "update_alias", {"AliasName": "{id}"}, "targetKeyId")),),
         name=Name(256),
     ),
@@ -142,7 +126,6 @@ ROWS: Final = (
         ),
         read=_show_log_group,
         inputs=("retentionInDays", "kmsKeyId"),
-        outputs=("arn", "retentionInDays"),
         updates=(
             Update(("retentionInDays",), _set_retention),
             Update(("kmsKeyId",), _set_key),
@@ -155,7 +138,6 @@ ROWS: Final = (
         _DOCUMENT,
         read=_show_document,
         inputs=("content", "documentType", "documentFormat"),
-        outputs=_DOCUMENT_OUTPUTS,
         renewed=("defaultVersion", "documentVersion", "hash", "latestVersion"),
         updates=(
             Update(("content", "documentFormat"), _update_document),

@@ -18,7 +18,7 @@ _TARGETS: Final = {
 }
 """Inputs of a route, and their names at EC2."""
 _DESTINATIONS: Final = ("destinationCidrBlock", "destinationIpv6CidrBlock")
-_NAT_OUTPUTS: Final = ("associationId", "networkInterfaceId", "privateIp", "publicIp")
+_OF_ADDRESS: Final = ("allocationId", "associationId", "networkInterfaceId", "privateIp", "publicIp")
 _ENDPOINT_LISTS: Final = ("routeTableIds", "subnetIds", "securityGroupIds")
 
 
@@ -197,18 +197,6 @@ ROWS: Final = (
         _VPC,
         read=_show_vpc,
         inputs=("cidrBlock", "assignGeneratedIpv6CidrBlock", *_VPC_ATTRIBUTES),
-        outputs=(
-            "arn",
-            "defaultNetworkAclId",
-            "defaultRouteTableId",
-            "defaultSecurityGroupId",
-            "dhcpOptionsId",
-            "instanceTenancy",
-            "ipv6CidrBlock",
-            "mainRouteTableId",
-            "ownerId",
-            *_VPC_ATTRIBUTES,
-        ),
         updates=(_set_attributes("modify_vpc_attribute", "VpcId", *_VPC_ATTRIBUTES),),
         tags=TAGS,
     ),
@@ -238,14 +226,12 @@ ROWS: Final = (
             live={"arn": "arn:{partition}:ec2:{region}:{account}:vpc-flow-log/{id}", "vpcId": "ResourceId"},
         ),
         inputs=("vpcId", "trafficType", "logDestination", "iamRoleArn"),
-        outputs=("arn",),
         tags=TAGS,
     ),
     simple(
         "aws:ec2/subnet:Subnet",
         ec2_api("subnet", live={"arn": "SubnetArn", "ipv6CidrBlock": _IPV6}),
         inputs=("vpcId", "cidrBlock", "ipv6CidrBlock", "availabilityZone", *_SUBNET_ATTRIBUTES),
-        outputs=("arn", "availabilityZone", "availabilityZoneId", "ownerId", "mapPublicIpOnLaunch"),
         updates=(_set_attributes("modify_subnet_attribute", "SubnetId", *_SUBNET_ATTRIBUTES),),
         tags=TAGS,
     ),
@@ -254,7 +240,6 @@ ROWS: Final = (
         _GATEWAY,
         delete=_delete_gateway,
         inputs=("vpcId",),
-        outputs=("arn", "ownerId"),
         updates=(Update(("vpcId",), _move_gateway),),
         tags=TAGS,
     ),
@@ -269,7 +254,6 @@ ROWS: Final = (
         _EIP,
         read=_show_eip,
         inputs=("domain",),
-        outputs=("allocationId", "arn", "publicDns", "publicIp"),
         tags=TAGS,
     ),
     simple(
@@ -277,10 +261,9 @@ ROWS: Final = (
         ec2_api(
             "nat_gateway",
             kind="natgateway",
-            live={name: f"NatGatewayAddresses.{name}" for name in ("allocationId", *_NAT_OUTPUTS)},
+            live={name: f"NatGatewayAddresses.{name}" for name in _OF_ADDRESS},
         ),
         inputs=("allocationId", "subnetId"),
-        outputs=_NAT_OUTPUTS,
         tags=TAGS,
     ),
     Row(
@@ -295,7 +278,6 @@ ROWS: Final = (
         "aws:ec2/routeTable:RouteTable",
         ec2_api("route_table"),
         inputs=("vpcId",),
-        outputs=("arn", "ownerId"),
         tags=TAGS,
     ),
     Row(
@@ -304,7 +286,6 @@ ROWS: Final = (
         _show_route,
         sends("ec2", "delete_route", {}, "routeTableId", *_DESTINATIONS, quiet=True),
         inputs=("routeTableId", *_DESTINATIONS, *_TARGETS),
-        outputs=("origin", "state"),
         updates=(Update((*_TARGETS,), _put_route),),
         delete_first=True,
     ),
@@ -326,7 +307,6 @@ ROWS: Final = (
         _ENDPOINT,
         read=_show_endpoint,
         inputs=("vpcId", "serviceName", "vpcEndpointType", *_ENDPOINT_LISTS, "policy", "privateDnsEnabled"),
-        outputs=("arn", "dnsEntries", "networkInterfaceIds", "ownerId", "policy", "state"),
         updates=(Update((*_ENDPOINT_LISTS, "policy", "privateDnsEnabled"), _update_endpoint),),
         tags=TAGS,
     ),

@@ -81,7 +81,6 @@ ROWS: Final = (
         _show_queue,
         sends("sqs", "delete_queue", {"QueueUrl": "{id}"}, quiet=True),
         inputs=tuple(_QUEUE),
-        outputs=("arn", "messageRetentionSeconds", "url", "visibilityTimeoutSeconds"),
         updates=(Update(tuple(_QUEUE), _update_queue),),
         tags=_QUEUE_TAGS,
         name=Name(80),
@@ -98,7 +97,6 @@ ROWS: Final = (
         "aws:cloudwatch/eventRule:EventRule",
         _RULE,
         inputs=("description", "eventPattern"),
-        outputs=("arn", "eventBusName"),
         updates=(
             Update(
                 ("description", "eventPattern"),

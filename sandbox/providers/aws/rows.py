@@ -13,7 +13,7 @@ from botocore.config import Config
 from botocore.exceptions import ClientError
 
 from sandbox.providers.aws import shapes
-from sandbox.providers.aws.schemas import SCHEMAS, Schema
+from sandbox.providers.aws.schemas import SCHEMAS, Schema, read_properties
 from sandbox.providers.values import UNKNOWN, Record, Value
 
 _GONE: Final = frozenset(
@@ -31,6 +31,8 @@ _GONE: Final = frozenset(
 )
 
 _SUFFIX: Final = 26
+_OF_ROWS: Final = frozenset({"region", "tags", "tagsAll"})
+"""Properties that are not inputs of a row."""
 _ENDING: Final = ("deleted", "deleting", "PendingDeletion")
 
 
@@ -145,8 +147,9 @@ class Row:
     ``create`` returns the id. ``read`` returns live values, those of inputs among them (``None`` for one that AWS does
     not have), and ``None`` when the thing is gone. ``inputs`` are those with an effect, ``ignored`` those that are kept
     and do nothing in the sandbox. An input that no update names forces a replacement, and so does a change of a path in
-    ``forced``, and to omit one in ``irreversible``. ``renewed`` are outputs that an update can change. ``fault``
-    returns why a thing is not ready, empty if it is. What the provider knows of the inputs is in ``schemas.py``.
+    ``forced``, and to omit one in ``irreversible``. ``outputs`` are those inside inputs; all others are the SDK's.
+    ``renewed`` are outputs that an update can change. ``fault`` returns why a thing is not ready, empty if it is. What
+    the provider knows of the type is in ``schemas.py``.
     """
 
     token: str
@@ -169,6 +172,13 @@ class Row:
     def schema(self) -> Schema:
         """What the provider knows of the inputs."""
         return SCHEMAS[self.token]
+
+    def is_computed(self, path: str) -> bool:
+        """Return whether an input that the program omits keeps what AWS has: it is optional and computed."""
+        if path in self.inputs:
+            return read_properties(self.token)[path] and path not in self.schema.defaults
+        outer = (path[:end] for end in range(len(path)) if path[end] == ".")
+        return path in self.schema.computed or any(f"{each}.*" in self.schema.computed for each in outer)
 
     def known_inputs(self) -> frozenset[str]:
         """Return every input the row takes."""
@@ -298,11 +308,11 @@ class Api:
         return None if found is None or found.get("State", found.get("KeyState")) in _ENDING else found
 
     def show(self, call: Call) -> Record | None:
-        """Return the outputs and inputs that the thing has."""
+        """Return the outputs and inputs that the thing has, by their names in the SDK."""
         found = self.find(call)
         if found is None:
             return None
-        names = dict.fromkeys((*call.row.outputs, *call.row.inputs, *self.aliases, *self.live))
+        names = {*read_properties(call.row.token)} - _OF_ROWS | {*call.row.inputs, *self.aliases, *self.live}
         values = {name: self._value(call, found, self.live.get(name, self.aliases.get(name, name))) for name in names}
         shown = {name: value for name, value in values.items() if value is not None}
         if call.row.tags:
