@@ -29,21 +29,14 @@ def main(name: str) -> None:
 
 def load_all() -> None:
     """Load what any stand-in needs, also what it would load at its first request."""
-    import boto3  # noqa: PLC0415
-
-    import sandbox.botocore_files  # noqa: PLC0415
-    import sandbox.providers.eks.provider  # noqa: PLC0415
-    import sandbox.providers.kubernetes.provider  # noqa: PLC0415
+    from sandbox.clients import get_client  # noqa: PLC0415
     from sandbox.providers.aws.provider import ROWS  # noqa: PLC0415
-    from sandbox.providers.aws.schemas import read_properties  # noqa: PLC0415
+    from sandbox.providers.aws.sdk import read_properties  # noqa: PLC0415
 
     for token in ROWS:
         read_properties(token)  # the SDK loads a class at the first look; programs need them too
-    sandbox.botocore_files.parse_once()
-    # Not boto3's default session: a stand-in's has the environment of its own command.
-    session = boto3.session.Session("sandbox", "sandbox", region_name="us-east-1")
     for service in ("autoscaling", "ec2", "eks", "events", "iam", "kms", "logs", "sqs", "ssm", "sts"):
-        session.client(service)
+        get_client(service, "http://127.0.0.1", "us-east-1")
 
 
 if __name__ == "__main__":

@@ -52,7 +52,7 @@ def _inner(path: str, key: str) -> str:
 
 def _seen(row: Row, path: str, wanted: Value, live: Value) -> Value:
     if wanted is _OMITTED:
-        usual = not live or same_value(row.schema.defaults.get(path), live)
+        usual = not live or same_value(row.defaults.get(path), live)
         return _OMITTED if usual or row.is_computed(path) else live
     if wanted == UNKNOWN or same_value(wanted, live) or (not wanted and not live):
         return wanted

@@ -89,6 +89,21 @@ ROWS: Final = (
         _CLUSTER,
         create=_create_cluster,
         read=_show_cluster,
+        source="eks/cluster.go resourceCluster",
+        computed=(
+            "accessConfig.authenticationMode",
+            "controlPlaneScalingConfig.tier",
+            "kubernetesNetworkConfig.*",
+            "upgradePolicy.*",
+            "vpcConfig.clusterSecurityGroupId",
+            "vpcConfig.publicAccessCidrs",
+            "vpcConfig.vpcId",
+        ),
+        defaults={
+            "accessConfig.bootstrapClusterCreatorAdminPermissions": True,
+            "bootstrapSelfManagedAddons": True,
+            "vpcConfig.endpointPublicAccess": True,
+        },
         inputs=(
             "version",
             "roleArn",

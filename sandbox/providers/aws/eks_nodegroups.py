@@ -93,6 +93,8 @@ ROWS: Final = (
         "aws:eks/nodeGroup:NodeGroup",
         _GROUP,
         read=_show_group,
+        source="eks/node_group.go resourceNodeGroup",
+        computed=("launchTemplate.id", "launchTemplate.name", "nodeRepairConfig.*"),
         inputs=(*_GROUP_SIMPLE, "nodeRoleArn", "subnetIds", "taints", "launchTemplate"),
         renewed=("releaseVersion", "version"),
         updates=(

@@ -219,6 +219,14 @@ ROWS: Final = (
         _TEMPLATE,
         create=_create_template,
         read=_show_template,
+        source="ec2/ec2_launch_template.go resourceLaunchTemplate",
+        computed=(
+            "blockDeviceMappings.ebs.iops",
+            "blockDeviceMappings.ebs.throughput",
+            "blockDeviceMappings.ebs.volumeSize",
+            "blockDeviceMappings.ebs.volumeType",
+            "metadataOptions.*",
+        ),
         inputs=(*_TEMPLATE_DATA, "description", "updateDefaultVersion"),
         renewed=("defaultVersion", "latestVersion"),
         updates=(Update((*_TEMPLATE_DATA, "description", "updateDefaultVersion"), _new_version),),
@@ -232,6 +240,9 @@ ROWS: Final = (
         create=_create_group,
         read=_read_group,
         delete=_delete_group,
+        # No default tags: the schema has "tag" with propagate_at_launch, and no "tags_all".
+        source="autoscaling/group.go resourceGroup",
+        computed=("mixedInstancesPolicy.*",),
         inputs=(
             *_GROUP,
             "vpcZoneIdentifiers",
@@ -252,6 +263,7 @@ ROWS: Final = (
         "aws:autoscaling/lifecycleHook:LifecycleHook",
         _HOOK,
         delete=_delete_hook,
+        source="autoscaling/lifecycle_hook.go resourceLifecycleHook",
         inputs=_HOOK_INPUTS,
         # A hook of another group is put there; the one of the old group goes with it.
         updates=(Update(_HOOK_INPUTS, _HOOK.make),),
@@ -262,6 +274,7 @@ ROWS: Final = (
         _put_tag,
         _read_tag,
         _take_tag,
+        source="autoscaling/tag_gen.go resourceTag",
         inputs=("autoscalingGroupName", "tag"),
         updates=(Update(("tag",), _put_tag),),
         forced=("tag.key",),

@@ -139,6 +139,8 @@ ROWS: Final = (
         "aws:iam/role:Role",
         _ROLES,
         read=_show_role,
+        source="iam/role.go resourceRole",
+        defaults={"maxSessionDuration": 3600, "path": "/"},
         inputs=("assumeRolePolicy", "description", "maxSessionDuration", "path", "permissionsBoundary"),
         updates=(
             Update(
@@ -159,6 +161,7 @@ ROWS: Final = (
         _put_role_policy,
         _show_role_policy,
         sends("iam", "delete_role_policy", _OF_ROLE, quiet=True),
+        source="iam/role_policy.go resourceRolePolicy",
         inputs=("role", "policy"),
         updates=(Update(("policy",), _put_role_policy),),
         name=Name(128),
@@ -175,6 +178,7 @@ ROWS: Final = (
             aliases={"role": "RoleName"},
         ),
         read=_show_attachment,
+        source="iam/role_policy_attachment.go resourceRolePolicyAttachment",
         inputs=("role", "policyArn"),
     ),
     simple(
@@ -182,6 +186,8 @@ ROWS: Final = (
         _POLICY,
         read=_show_policy,
         delete=_delete_policy,
+        source="iam/policy.go resourcePolicy",
+        defaults={"path": "/"},
         inputs=("policy", "description", "path"),
         updates=(Update(("policy",), _new_policy_version),),
         tags=_tags("policy", "PolicyArn"),
@@ -200,6 +206,8 @@ ROWS: Final = (
             live={"uniqueId": "InstanceProfileId", "role": "Roles.RoleName"},
         ),
         delete=_delete_profile,
+        source="iam/instance_profile.go resourceInstanceProfile",
+        defaults={"path": "/"},
         inputs=("role", "path"),
         updates=(Update(("role",), _set_profile_role),),
         tags=_tags("instance_profile", "InstanceProfileName"),
@@ -209,6 +217,7 @@ ROWS: Final = (
         "aws:iam/openIdConnectProvider:OpenIdConnectProvider",
         _OIDC_PROVIDER,
         read=_show_oidc,
+        source="iam/openid_connect_provider.go resourceOpenIDConnectProvider",
         inputs=("url", "clientIdLists", "thumbprintLists"),
         updates=(
             Update(("clientIdLists",), _change_clients),

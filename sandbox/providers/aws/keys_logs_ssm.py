@@ -93,6 +93,7 @@ ROWS: Final = (
         _KEYS,
         read=_show_key,
         delete=_delete_key,
+        source="kms/key.go resourceKey",
         inputs=("description", "policy", "enableKeyRotation", "deletionWindowInDays"),
         updates=(
             Update(
@@ -109,6 +110,7 @@ ROWS: Final = (
         _create_alias,
         _show_alias,
         sends("kms", "delete_alias", {"AliasName": "{id}"}, quiet=True),
+        source="kms/alias.go resourceAlias",
         inputs=("targetKeyId",),
         updates=(Update(("targetKeyId",), sends("kms", "update_alias", {"AliasName": "{id}"}, "targetKeyId")),),
         name=Name(256),
@@ -125,6 +127,9 @@ ROWS: Final = (
             aliases={"name": "logGroupName"},
         ),
         read=_show_log_group,
+        # Create adopts no group of that name: CreateLogGroup's ResourceAlreadyExistsException is the run's error.
+        source="logs/group.go resourceGroup",
+        defaults={"retentionInDays": 0},
         inputs=("retentionInDays", "kmsKeyId"),
         updates=(
             Update(("retentionInDays",), _set_retention),
@@ -137,6 +142,8 @@ ROWS: Final = (
         "aws:ssm/document:Document",
         _DOCUMENT,
         read=_show_document,
+        source="ssm/document.go resourceDocument",
+        defaults={"documentFormat": "JSON"},
         inputs=("content", "documentType", "documentFormat"),
         renewed=("defaultVersion", "documentVersion", "hash", "latestVersion"),
         updates=(

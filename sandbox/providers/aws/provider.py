@@ -26,7 +26,7 @@ from sandbox.providers.aws import (
     security_groups,
 )
 from sandbox.providers.aws.rows import Aws, Call, Row
-from sandbox.providers.aws.schemas import read_properties
+from sandbox.providers.aws.sdk import read_properties
 from sandbox.providers.values import (
     GENERATION,
     INPUTS,

@@ -80,6 +80,8 @@ ROWS: Final = (
         _create_queue,
         _show_queue,
         sends("sqs", "delete_queue", {"QueueUrl": "{id}"}, quiet=True),
+        source="sqs/queue.go resourceQueue",
+        defaults={"messageRetentionSeconds": 345600},
         inputs=tuple(_QUEUE),
         updates=(Update(tuple(_QUEUE), _update_queue),),
         tags=_QUEUE_TAGS,
@@ -90,12 +92,14 @@ ROWS: Final = (
         _put_queue_policy,
         _show_queue_policy,
         lambda call: _set_attributes(call, call["queueUrl"], {"Policy": ""}),
+        source="sqs/queue_policy.go resourceQueuePolicy",
         inputs=("queueUrl", "policy"),
         updates=(Update(("policy",), _put_queue_policy),),
     ),
     simple(
         "aws:cloudwatch/eventRule:EventRule",
         _RULE,
+        source="events/rule.go resourceRule",
         inputs=("description", "eventPattern"),
         updates=(
             Update(
@@ -111,6 +115,7 @@ ROWS: Final = (
         _put_target,
         _show_target,
         sends("events", "remove_targets", {"Rule": "{rule}", "Ids": "{targetId}"}, quiet=True),
+        source="events/target.go resourceTarget",
         inputs=("rule", "arn"),
         updates=(Update(("arn",), _put_target),),
         name=Name(64, "targetId", ""),

@@ -11,7 +11,7 @@ from sandbox.providers import StandInError
 from sandbox.providers.aws import shapes
 from sandbox.providers.aws.functions import TOKENS
 from sandbox.providers.aws.provider import ROWS
-from sandbox.providers.aws.schemas import read_properties
+from sandbox.providers.aws.sdk import read_properties
 from tests.sandbox.served import CLONE
 
 
@@ -55,7 +55,7 @@ def test_the_documents_name_every_type_with_its_source() -> None:
     page = (CLONE / "docs/reference/providers.md").read_text()
     for token, row in ROWS.items():
         kind = f"{token.split(':')[1].split('/')[0]}.{token.split(':')[2]}"
-        assert f"| `{kind}` | [{row.schema.source.split()[0]}]" in page
+        assert f"| `{kind}` | [{row.source.split()[0]}]" in page
 
 
 def test_every_function_is_one_of_the_real_providers() -> None:
