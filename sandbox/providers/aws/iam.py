@@ -218,20 +218,8 @@ ROWS: Final = (
         _OIDC_PROVIDER,
         read=_show_oidc,
         source="iam/openid_connect_provider.go resourceOpenIDConnectProvider",
-        inputs=("url", "clientIdLists", "thumbprintLists"),
-        updates=(
-            Update(("clientIdLists",), _change_clients),
-            Update(
-                ("thumbprintLists",),
-                sends(
-                    "iam",
-                    "update_open_id_connect_provider_thumbprint",
-                    _OIDC,
-                    "thumbprintLists",
-                    thumbprintLists="ThumbprintList",
-                ),
-            ),
-        ),
+        inputs=("url", "clientIdLists"),
+        updates=(Update(("clientIdLists",), _change_clients),),
         tags=_tags("open_id_connect_provider", "OpenIDConnectProviderArn"),
     ),
 )

@@ -117,15 +117,7 @@ ROWS: Final = (
     ),
     simple(
         "aws:cloudwatch/logGroup:LogGroup",
-        Api(
-            "logs",
-            "create_log_group",
-            "describe_log_groups",
-            "delete_log_group",
-            {"logGroupName": "{id}"},
-            "{name}",
-            aliases={"name": "logGroupName"},
-        ),
+        operations("logs", "log_group", {"logGroupName": "{id}"}, "{name}", aliases={"name": "logGroupName"}),
         read=_show_log_group,
         # Create adopts no group of that name: CreateLogGroup's ResourceAlreadyExistsException is the run's error.
         source="logs/group.go resourceGroup",
