@@ -11,7 +11,7 @@ from typing import Any, Final
 from pulumi.provider.experimental import provider as api
 from pulumi.provider.experimental.property_value import PropertyValue
 
-from sandbox.providers import InitializationError, StandInError, auto_name, aws_endpoint, diffs, loopback_url
+from sandbox.providers import InitializationError, StandInError, auto_name, aws_endpoint, diffs, loopback_url, type_of
 from sandbox.providers.aws import (
     drift,
     eks_access,
@@ -167,11 +167,6 @@ class AwsProvider(api.Provider):
         arguments = {key: value for key, value in plain_map(request.args).items() if not key.startswith("__")}
         answer = await asyncio.to_thread(functions.invoke, self.aws, request.tok, arguments)
         return api.InvokeResponse(return_value=wrap_map(answer))
-
-
-def type_of(urn: str) -> str:
-    """Return the resource type in a URN, without its parents' types."""
-    return urn.split("::")[2].rsplit("$", maxsplit=1)[-1]
 
 
 def configured(settings: Mapping[str, Any]) -> Aws:

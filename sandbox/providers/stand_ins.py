@@ -1,15 +1,14 @@
-"""Serve a stand-in to a Pulumi engine: ``python -m sandbox.providers NAME ENGINE``."""
+"""Serve a stand-in to a Pulumi engine."""
 
 from __future__ import annotations
 
+import importlib.metadata
 import sys
 
-from sandbox.providers import quiet_end, sdk_version
 
-
-def main(name: str) -> None:
+def serve(name: str) -> None:
     """Serve until the engine ends it; each stand-in imports what it needs, and no more."""
-    arguments = sys.argv[1:]
+    arguments = sys.argv[1:]  # the SDK reads them there
     if name == "eks":
         import pulumi_aws  # noqa: F401, PLC0415 (makes resource references in inputs known)
         from pulumi.provider import main as serve_component  # noqa: PLC0415
@@ -24,7 +23,7 @@ def main(name: str) -> None:
         from sandbox.providers.aws.provider import AwsProvider as Provider  # noqa: PLC0415
     else:
         from sandbox.providers.kubernetes.provider import KubernetesProvider as Provider  # type: ignore[assignment]  # noqa: PLC0415
-    serving.main(arguments, sdk_version(f"pulumi_{name}"), Provider())
+    serving.main(arguments, importlib.metadata.version(f"pulumi_{name}"), Provider())
 
 
 def load_all() -> None:
@@ -37,8 +36,3 @@ def load_all() -> None:
         read_properties(token)  # the SDK loads a class at the first look; programs need them too
     for service in ("autoscaling", "ec2", "eks", "events", "iam", "kms", "logs", "sqs", "ssm", "sts"):
         get_client(service, "http://127.0.0.1", "us-east-1")
-
-
-if __name__ == "__main__":
-    quiet_end()
-    main(sys.argv.pop(1))  # the SDK reads the others there
