@@ -12,7 +12,7 @@ from multiarch.registry.decoding import decode_json
 from multiarch.registry.errors import RegistryReason
 from multiarch.registry.model import MANIFEST_TYPES, Descriptor, Manifest, compute_digest
 from multiarch.registry.operation import ReadOperation
-from multiarch.registry.reference import Reference, check_digest, is_tag
+from multiarch.registry.reference import check_digest, is_tag
 
 _SIGNED = "application/vnd.docker.distribution.manifest.v1+prettyjws"
 """Docker's schema 1 with signatures."""
@@ -49,9 +49,7 @@ class BlobCheck:
             raise self._operation.error(RegistryReason.WRONG_DIGEST, f"the content's digest is {found}")
 
 
-def check_manifest(
-    operation: ReadOperation, reference: Reference, response: aiohttp.ClientResponse, body: bytes
-) -> Manifest:
+def check_manifest(operation: ReadOperation, response: aiohttp.ClientResponse, body: bytes) -> Manifest:
     """Return the manifest that was requested. Raises RegistryError (MALFORMED, WRONG_DIGEST)."""
     host = get_host(response.url)
     media_type = _media_type(response, body)
@@ -59,7 +57,7 @@ def check_manifest(
         raise operation.error(
             RegistryReason.MALFORMED, f"{host} sent {media_type or 'an unknown media type'} instead of a manifest"
         )
-    expected = reference.digest or response.headers.get("Docker-Content-Digest")
+    expected = operation.reference.digest or response.headers.get("Docker-Content-Digest")
     if not expected:
         return Manifest(media_type, compute_digest(body), body)
     if (fault := check_digest(expected)) is not None:

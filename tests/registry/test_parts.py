@@ -8,9 +8,11 @@ from multiarch.errors import OutsideError
 from multiarch.registry.authentication import Challenge, choose_challenge, parse_challenges
 from multiarch.registry.checks import BlobCheck
 from multiarch.registry.credentials.model import Credential
+from multiarch.registry.endpoints import Endpoint
 from multiarch.registry.errors import RegistryError, RegistryReason, format_line
 from multiarch.registry.model import Descriptor, compute_digest
-from multiarch.registry.operation import Deadline, ReadOperation
+from multiarch.registry.operation import ReadOperation
+from multiarch.registry.reference import parse_reference
 
 
 @pytest.mark.parametrize(
@@ -46,7 +48,7 @@ def test_bearer_counts_before_basic_if_it_says_where() -> None:
 
 @pytest.mark.parametrize("algorithm", ["sha256", "sha384", "sha512"])
 def test_a_blob_is_checked_in_chunks(algorithm: str) -> None:
-    operation = ReadOperation("quay.io", "quay.io/app:1", Deadline(1.0))
+    operation = ReadOperation.start(parse_reference("quay.io/app:1"), (Endpoint("quay.io"),), 1.0)
     descriptor = Descriptor("any", compute_digest(b"content", f"{algorithm}:"), 7)
     check = BlobCheck(operation, descriptor)
     check.add(b"con")
@@ -63,7 +65,7 @@ def test_a_blob_is_checked_in_chunks(algorithm: str) -> None:
 
 
 def test_an_error_is_one_line_with_a_hint() -> None:
-    error = RegistryError(RegistryReason.NOT_FOUND, "one\ntwo\x1b[31m.", registry="quay.io", reference="quay.io/app:1")
+    error = RegistryError(RegistryReason.NOT_FOUND, "one\ntwo\x1b[31m.", parse_reference("quay.io/app:1"))
     assert str(error) == "quay.io/app:1: not found: one two [31m. Check the repository and the tag."
     assert isinstance(error, OutsideError)
     assert error.exit_code == 3

@@ -12,7 +12,6 @@ from multiarch.facts.architectures import Architecture
 from multiarch.images.inspect import inspect_manifest
 from multiarch.images.model import EntryKind, Inspected, PlatformEntry, Verdict
 from multiarch.images.verdict import judge_image, judge_volume
-from multiarch.registry.answers import RejectionError
 from multiarch.registry.errors import RegistryError, RegistryReason
 from multiarch.registry.operation import share_deadline
 from multiarch.registry.reference import Reference
@@ -98,9 +97,7 @@ async def _failure(error: RegistryError, clients: RegistryClients, secrets: Pull
     text = f"{error.reason}: {error.detail}" if error.detail else str(error.reason)
     if error.reason is RegistryReason.DENIED and secrets.names:
         text = "; ".join((text, *(each.rstrip(".") for each in (await clients.read_secrets(secrets)).notes)))
-    cause = error if isinstance(error, RejectionError) else error.__cause__
-    wanted = cause.retry_after if isinstance(cause, RejectionError) else None
-    return ImageFailure(NotFound(DecisionReason.UNREADABLE_IMAGE, text), error.reason.value, wanted or 0.0)
+    return ImageFailure(NotFound(DecisionReason.UNREADABLE_IMAGE, text), error.reason.value, error.retry_after or 0.0)
 
 
 def _release(error: BaseException) -> None:
