@@ -113,6 +113,7 @@ class Decision:
     ``text`` says why in one sentence without its full stop; it names images, and holds no secret. ``patch`` is a JSON
     Patch (RFC 6902, only ``add``), serialised; empty where nothing changes, and always in mode ``observe``.
     ``images`` are the images that decided: those that do not support an architecture, or could not be read.
+    ``warnings`` are for kubectl to show, each of at most 120 characters.
     """
 
     outcome: DecisionOutcome
@@ -122,6 +123,7 @@ class Decision:
     images: tuple[str, ...] = ()
     pinned: str = ""
     """The architecture that the patch requires, in mode ``pin``."""
+    warnings: tuple[str, ...] = ()
 
 
 class Request(NamedTuple):
