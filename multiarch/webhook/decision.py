@@ -212,7 +212,7 @@ class Decider:
         kind = DecisionReason.UNSUPPORTED_IMAGE if verdict is Verdict.UNSUPPORTED else DecisionReason.UNREADABLE_IMAGE
         counting = self._open(pod)
         for image, each in zip(pod.images, answers, strict=False):
-            judgements = () if isinstance(each, NotFound) else each.judgements
+            judgements = () if isinstance(each, NotFound) else each
             about = [one for one in judgements if one.verdict is verdict and one.architecture in counting]
             if about:
                 architectures = " or ".join(one.architecture for one in about)
@@ -260,7 +260,7 @@ def _supports(answers: Sequence[Answer], architecture: Architecture) -> bool:
 def _verdicts(answers: Sequence[Answer], architecture: Architecture) -> Iterator[Verdict]:
     for each in answers:
         if not isinstance(each, NotFound):
-            yield from (one.verdict for one in each.judgements if one.architecture is architecture)
+            yield from (one.verdict for one in each if one.architecture is architecture)
 
 
 def _named(faults: Sequence[_Fault]) -> tuple[str, ...]:

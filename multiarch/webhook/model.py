@@ -58,13 +58,6 @@ class PodImage(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class ImageFound:
-    """An image was read: a judgement for each required architecture, in their order."""
-
-    judgements: tuple[Judgement, ...]
-
-
-@dataclass(frozen=True, slots=True)
 class NotFound:
     """An image could not be read. ``reason`` is one of those about images; ``text`` is a clause without a full stop."""
 
@@ -72,7 +65,8 @@ class NotFound:
     text: str
 
 
-Answer = ImageFound | NotFound
+Answer = tuple[Judgement, ...] | NotFound
+"""What was found out about an image: a judgement for each required architecture in their order, or why not."""
 
 
 class PullSecretNames(NamedTuple):

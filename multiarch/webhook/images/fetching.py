@@ -10,13 +10,13 @@ from typing import NamedTuple
 
 from multiarch.facts.architectures import Architecture
 from multiarch.images.inspect import inspect_manifest
-from multiarch.images.model import EntryKind, Inspected, PlatformEntry, Verdict
+from multiarch.images.model import EntryKind, Inspected, Judgement, PlatformEntry, Verdict
 from multiarch.images.verdict import judge_image, judge_volume
 from multiarch.registry.errors import RegistryError, RegistryReason
 from multiarch.registry.operation import share_deadline
 from multiarch.registry.reference import Reference
 from multiarch.webhook.images.clients import RegistryClients
-from multiarch.webhook.model import DecisionReason, ImageFound, NotFound, PullSecretNames
+from multiarch.webhook.model import DecisionReason, NotFound, PullSecretNames
 
 LOOK_UP_SECONDS = 20.0
 """Maximum seconds of one look-up. The client's own deadlines are shorter; querying AWS or a helper has none."""
@@ -29,8 +29,8 @@ class Verdicts:
     ``lasting``: all of it was read, so it holds as long as the digest does.
     """
 
-    run: ImageFound
-    mounted: ImageFound
+    run: tuple[Judgement, ...]
+    mounted: tuple[Judgement, ...]
     lasting: bool = True
 
 
@@ -79,9 +79,9 @@ def judge_all(inspected: Inspected, architectures: Sequence[Architecture]) -> Ve
 
     The digests of the judgements are omitted: no decision needs them, and without them most images share one answer.
     """
-    run = ImageFound(tuple(replace(judge_image(inspected, each), digest=None) for each in architectures))
-    mounted = ImageFound(tuple(replace(judge_volume(inspected, each), digest=None) for each in architectures))
-    unknown = any(each.verdict is Verdict.UNKNOWN for each in (*run.judgements, *mounted.judgements))
+    run = tuple(replace(judge_image(inspected, each), digest=None) for each in architectures)
+    mounted = tuple(replace(judge_volume(inspected, each), digest=None) for each in architectures)
+    unknown = any(each.verdict is Verdict.UNKNOWN for each in (*run, *mounted))
     return Verdicts(run, run if mounted == run else mounted, lasting=not (unknown and _unreadable(inspected.entries)))
 
 
