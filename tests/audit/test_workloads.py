@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import pytest
@@ -57,9 +58,8 @@ def audited(*objects: Manifest, taint: Taint | None = TAINT, source: Source = FI
     uses = [use for each in subjects for use in each.uses]
     images = asked(lambda registry: judge_uses(registry, uses, (ARM,)))
     lacking = [row.image for row in images.rows if tags and row.judged(ARM).verdict is Verdict.UNSUPPORTED]
-    wanted = {image: parse_reference(image) for image in lacking}
     newest = {
-        image: asked(lambda registry, name=name: find_newest_tag(registry, name, ARM)) for image, name in wanted.items()
+        image: asked(partial(find_newest_tag, reference=parse_reference(image), architecture=ARM)) for image in lacking
     }
     return audit_workloads(subjects, images, newest, taint)
 
