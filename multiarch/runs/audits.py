@@ -18,7 +18,7 @@ from multiarch.files import read_text
 from multiarch.images.model import Verdict
 from multiarch.kubernetes.cluster import open_cluster
 from multiarch.kubernetes.manifests import STANDARD_INPUT, STANDARD_INPUT_NAME, read_manifests, read_standard_input
-from multiarch.kubernetes.resources import Kind
+from multiarch.kubernetes.resources import DAEMON_SETS, NODES
 from multiarch.kubernetes.source import LoadedObject
 from multiarch.manifests.containers import ContainerRole
 from multiarch.manifests.owners import WorkloadKey
@@ -164,8 +164,8 @@ def audit_daemon_sets(
         with open_cluster(source.access) as cluster:
             check_namespaces(cluster, source.namespaces)
             namespaces = source.namespaces or None
-            daemon_sets = tuple(cluster.objects([Kind.DAEMON_SET], namespaces=namespaces, selector=source.selector))
-            nodes = () if plan is not None else tuple(cluster.objects([Kind.NODE]))
+            daemon_sets = tuple(cluster.objects([DAEMON_SETS], namespaces=namespaces, selector=source.selector))
+            nodes = () if plan is not None else tuple(cluster.objects([NODES]))
             if plan is None and not nodes:
                 raise MultiarchError(f"The cluster of context {cluster.name} has no nodes.", hint=_NODES_HINT)
             found = read_pull_secrets(cluster, list_image_uses(daemon_sets))
@@ -177,8 +177,8 @@ def audit_daemon_sets(
 
 def _read_files(files: Sequence[str], plan: Plan | None) -> tuple[tuple[LoadedObject, ...], tuple[LoadedObject, ...]]:
     found = list(read_manifests(files))
-    daemon_sets = tuple(each for each in found if each.value["kind"] == Kind.DAEMON_SET)
-    nodes = tuple(each for each in found if each.value["kind"] == Kind.NODE)
+    daemon_sets = tuple(each for each in found if each.value["kind"] == DAEMON_SETS.kind)
+    nodes = tuple(each for each in found if each.value["kind"] == NODES.kind)
     if not daemon_sets:
         raise MultiarchError(f"{', '.join(files)}: no DaemonSets found.")
     if plan is None and not nodes:

@@ -12,7 +12,7 @@ from multiarch.aws_errors import translate_failures
 from multiarch.errors import MultiarchError, OutsideError
 from multiarch.kubernetes.cluster import KubernetesCluster, open_cluster
 from multiarch.kubernetes.errors import ConflictError, KubeconfigError
-from multiarch.kubernetes.resources import NODE_POOLS, RESOURCES, Kind
+from multiarch.kubernetes.resources import DEPLOYMENTS, NODE_POOLS, NODES
 from multiarch.kubernetes.source import ClusterAccess
 from multiarch.observed.eks.inside import CLUSTER_AUTOSCALER, read_running
 from multiarch.observed.images import Progress, ignore_progress
@@ -119,7 +119,7 @@ class NodeSourceReader:
         if plan is None or not plan.settings.installed:
             return ()
         with self._open(region) as cluster:
-            found = read_running(cluster, cluster.objects([Kind.DEPLOYMENT]), CLUSTER_AUTOSCALER)
+            found = read_running(cluster, cluster.objects([DEPLOYMENTS]), CLUSTER_AUTOSCALER)
         return tuple(judge_autoscaler(found, plan, self.cluster))
 
     def _judge_weights(self, region: str) -> tuple[Finding, ...]:
@@ -132,7 +132,7 @@ class NodeSourceReader:
 
     def _nodes(self, region: str) -> tuple[ObservedNode, ...]:
         with self._open(region) as cluster:
-            nodes, omitted = read_nodes(cluster.objects([Kind.NODE]))
+            nodes, omitted = read_nodes(cluster.objects([NODES]))
         self.notes += list_omission_notes(omitted)
         return nodes
 
@@ -221,7 +221,7 @@ def add_taints(
     with open_cluster(access) as cluster:
         for fix in fixes:
             try:
-                cluster.patch(RESOURCES[Kind.NODE], None, fix.node.name, fix.operations)
+                cluster.patch(NODES, None, fix.node.name, fix.operations)
             except ConflictError as error:
                 say(f"error: {error}")
                 continue
