@@ -40,22 +40,13 @@ _BY_ADMISSION = re.compile(r"is forbidden: (?!User )|^admission webhook ")
 """In the API server's answer where not RBAC rejects, but a quota, Pod Security, an admission policy or a webhook."""
 
 
-def open_cluster(access: ClusterAccess) -> KubernetesCluster:
-    """Open a cluster to read from, in a ``with`` statement. Runs the exec plugin, but sends nothing yet.
-
-    Raises KubeconfigError for a kubeconfig that does not say how to reach it, ClusterError for an exec plugin that
-    fails.
-    """
-    return KubernetesCluster(access)
-
-
 @contextmanager
 def open_described_cluster(kubeconfig: str) -> Iterator[KubernetesCluster]:
-    """Open a cluster by the text of a kubeconfig, as :func:`open_cluster` does."""
+    """Open a cluster by the text of a kubeconfig, to use in a ``with`` statement."""
     with NamedTemporaryFile("w", suffix=".json") as file:
         file.write(kubeconfig)
         file.flush()
-        with open_cluster(ClusterAccess(kubeconfig=Path(file.name))) as cluster:
+        with KubernetesCluster(ClusterAccess(kubeconfig=Path(file.name))) as cluster:
             yield cluster
 
 
@@ -67,7 +58,11 @@ class KubernetesCluster:
     """
 
     def __init__(self, access: ClusterAccess, *, first_wait: float = 0.5) -> None:
-        """Use :func:`open_cluster`; ``first_wait`` are seconds before the second attempt, doubled for later ones."""
+        """Run the exec plugin, but send nothing yet. Use it in a ``with`` statement.
+
+        ``first_wait`` are seconds before the second attempt, doubled for later ones. Raises KubeconfigError for a
+        kubeconfig that does not say how to reach a cluster, ClusterError for an exec plugin that fails.
+        """
         from multiarch.kubernetes.client import ApiClient  # noqa: PLC0415 (a third of a second, for live clusters alone)
 
         self._client = ApiClient(access, first_wait=first_wait)

@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 
 from multiarch.aws_errors import translate_failures
 from multiarch.errors import MultiarchError, OutsideError
-from multiarch.kubernetes.cluster import KubernetesCluster, open_cluster
+from multiarch.kubernetes.cluster import KubernetesCluster
 from multiarch.kubernetes.errors import ConflictError, KubeconfigError
 from multiarch.kubernetes.resources import DEPLOYMENTS, NODE_POOLS, NODES
 from multiarch.kubernetes.source import ClusterAccess
@@ -138,7 +138,7 @@ class NodeSourceReader:
 
     def _open(self, region: str) -> KubernetesCluster:
         try:
-            return open_cluster(self.access)
+            return KubernetesCluster(self.access)
         except KubeconfigError as error:
             if self.access.kubeconfig or self.access.context:
                 raise
@@ -218,7 +218,7 @@ def add_taints(
     Raises MultiarchError if the first Node can't be changed.
     """
     done = []
-    with open_cluster(access) as cluster:
+    with KubernetesCluster(access) as cluster:
         for fix in fixes:
             try:
                 cluster.patch(NODES, None, fix.node.name, fix.operations)

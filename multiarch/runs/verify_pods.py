@@ -9,7 +9,7 @@ from typing import Any
 
 from multiarch.errors import MultiarchError
 from multiarch.facts.labels import REGION
-from multiarch.kubernetes.cluster import KubernetesCluster, open_cluster
+from multiarch.kubernetes.cluster import KubernetesCluster
 from multiarch.kubernetes.errors import ClusterError, ForbiddenError
 from multiarch.kubernetes.resources import JOBS, NODES, PODS, REPLICA_SETS
 from multiarch.observed.images import Progress, RegistryAccess, use_registry
@@ -74,7 +74,7 @@ def _read(source: ObjectSource) -> tuple[Pods, PodCredentials, list[str]]:
             hint = "It reads the status of live Pods: kubectl get pods,nodes,replicasets -A -o yaml"
             raise MultiarchError(f"{', '.join(source.files)}: no Pods found.", hint=hint)
         return reader.result(), PodCredentials(), []
-    with open_cluster(source.access) as cluster:
+    with KubernetesCluster(source.access) as cluster:
         check_namespaces(cluster, source.namespaces)
         namespaces = source.namespaces or None
         reader.read(cluster.objects([PODS], namespaces=namespaces, selector=source.selector))

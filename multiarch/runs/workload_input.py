@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from multiarch.capacity.sources import Workloads, read_budgets, read_workloads
-from multiarch.kubernetes.cluster import KubernetesCluster, open_cluster
+from multiarch.kubernetes.cluster import KubernetesCluster
 from multiarch.kubernetes.errors import ForbiddenError
 from multiarch.kubernetes.manifests import read_manifests
 from multiarch.kubernetes.resources import DAEMON_SETS, DISRUPTION_BUDGETS, WORKLOADS
@@ -154,7 +154,7 @@ def read_cluster(
     pods are read too; ``budgets``: PodDisruptionBudgets too; ``images``: the credentials that pods have for images.
     ``namespaces`` must exist.
     """
-    with open_cluster(access) as cluster:
+    with KubernetesCluster(access) as cluster:
         check_namespaces(cluster, namespaces)
         running = read_running(cluster)
         found = _read_budgets(cluster) if budgets else ()

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from multiarch.errors import MultiarchError
-from multiarch.kubernetes.cluster import KubernetesCluster, open_cluster
+from multiarch.kubernetes.cluster import KubernetesCluster
 from multiarch.kubernetes.errors import ForbiddenError
 from multiarch.kubernetes.resources import DEPLOYMENTS, PODS, REPLICA_SETS, SECRETS, ApiResource
 from multiarch.kubernetes.source import ClusterAccess
@@ -47,7 +47,7 @@ def waiting(name: str, space: str, *, app: str = "other", **spec: Any) -> Object
 
 @pytest.fixture
 def cluster(plane: ControlPlane) -> Iterator[KubernetesCluster]:
-    with open_cluster(ClusterAccess(plane.kubeconfig)) as opened:
+    with KubernetesCluster(ClusterAccess(plane.kubeconfig)) as opened:
         yield opened
 
 
@@ -108,7 +108,7 @@ def test_what_rbac_does_not_allow_comes_with_the_rule_that_does(
     token = account_token(kube, "reader", SPACES[0], [LIST_PODS])
     file = write_kubeconfig(tmp_path / "config", plane.kube.access, {"token": token})
     user = "system:serviceaccount:reading-a:reader"
-    with open_cluster(ClusterAccess(file)) as cluster:
+    with KubernetesCluster(ClusterAccess(file)) as cluster:
         assert "pod-0" in names(cluster, PODS, namespaces=SPACES[:1])
         with pytest.raises(ForbiddenError) as raised:
             names(cluster, PODS)
@@ -129,7 +129,7 @@ def test_what_rbac_does_not_allow_comes_with_the_rule_that_does(
             "rules": [LIST_PODS, {"apiGroups": ["apps"], "resources": ["deployments"], "verbs": ["list"]}],
         }
     )
-    with open_cluster(ClusterAccess(file)) as cluster:
+    with KubernetesCluster(ClusterAccess(file)) as cluster:
         wait_for(lambda: _allowed(cluster), "the rule that was named to do", timeout=10)
 
 

@@ -10,7 +10,7 @@ import pytest
 import yaml
 
 from multiarch.facts.taints import parse_taint
-from multiarch.kubernetes.cluster import KubernetesCluster, open_cluster
+from multiarch.kubernetes.cluster import KubernetesCluster
 from multiarch.kubernetes.errors import ConflictError, ForbiddenError
 from multiarch.kubernetes.resources import NODES
 from multiarch.kubernetes.source import ClusterAccess
@@ -62,7 +62,7 @@ def _unchanged(kube: Kube) -> bool:
 
 @pytest.fixture
 def cluster(control_plane: ControlPlane) -> Iterator[KubernetesCluster]:
-    with open_cluster(ClusterAccess(control_plane.kubeconfig)) as opened:
+    with KubernetesCluster(ClusterAccess(control_plane.kubeconfig)) as opened:
         yield opened
 
 
@@ -93,7 +93,7 @@ def test_the_documented_rights_are_enough_and_needed(kube: Kube, control_plane: 
     kubeconfig = write_kubeconfig(tmp_path / "kubeconfig", control_plane.kube.access, {"token": token})
     rules = documented_rules()
     only_read = [rule for rule in rules if "patch" not in rule["verbs"]]
-    with open_cluster(ClusterAccess(kubeconfig)) as cluster:
+    with KubernetesCluster(ClusterAccess(kubeconfig)) as cluster:
 
         def patch() -> None:
             cluster.patch(NODES, None, NODE, TaintFix(read(cluster), (ARM,)).operations)

@@ -166,7 +166,7 @@ def test_secrets_are_read_from_the_api_server_one_by_one(tmp_path: Path, monkeyp
         return 404, {"kind": "Status", "reason": "NotFound", "message": "no"}, {}
 
     with api_server.serving(answer) as server:
-        monkeypatch.setattr(module, "open_cluster", lambda _: kubeconfigs.opened(tmp_path, server.url))
+        monkeypatch.setattr(module, "KubernetesCluster", lambda _: kubeconfigs.opened(tmp_path, server.url))
         found = read_cluster_secrets(PullSecretNames("team-a", ("registry", "second", "third")))
         assert [each.path for each in server.requests] == [
             f"/api/v1/namespaces/team-a/secrets/{name}" for name in ("registry", "second", "third")
@@ -195,6 +195,6 @@ def test_a_webhook_outside_of_a_cluster_says_so_where_the_registry_rejects(monke
     def opened(_: object) -> KubernetesCluster:
         raise MultiarchError("No kubeconfig found: config does not exist.")
 
-    monkeypatch.setattr(module, "open_cluster", opened)
+    monkeypatch.setattr(module, "KubernetesCluster", opened)
     found = read_cluster_secrets(NAMES)
     assert found.notes == ("pull secrets can't be read: No kubeconfig found: config does not exist.",)
