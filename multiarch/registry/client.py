@@ -16,10 +16,10 @@ import aiohttp
 from cachetools import LRUCache
 from yarl import URL
 
-from multiarch.registry.answers import describe_rejection, read_body, read_chunks
+from multiarch.registry.answers import describe_rejection, read_body
 from multiarch.registry.attempts import Attempts
 from multiarch.registry.authentication import Authenticator, describe_identity
-from multiarch.registry.checks import BlobCheck, check_manifest, find_next_page, read_tag_names
+from multiarch.registry.checks import check_manifest, find_next_page, read_blob, read_tag_names
 from multiarch.registry.credentials.model import Credentials
 from multiarch.registry.endpoints import Endpoint, HostsFileError, list_endpoints
 from multiarch.registry.errors import RegistryError, RegistryReason
@@ -114,25 +114,19 @@ class RegistryClient:
             return known
 
         async def fetch(operation: ReadOperation) -> bytes:
-            check = BlobCheck(operation, descriptor)
             async with self._open(operation, "GET", f"blobs/{descriptor.digest}") as response:
-                body = bytearray()
-                async for chunk in read_chunks(operation, response):
-                    check.add(chunk)
-                    body += chunk
-                check.finish()
+                body = b"".join([chunk async for chunk in read_blob(operation, descriptor, response)])
                 await self._await_turn(operation, body)
-                return bytes(body)
+                return body
 
-        content = await self._attempts.run(self._operation(reference.at(descriptor.digest)), fetch)
+        content = await self._attempts.run(self._blob_operation(reference, descriptor), fetch)
         if len(content) <= min(_REMEMBERED_BLOB, self._settings.memory_bytes):
             self._blobs[reference.name, descriptor.digest] = content
         return content
 
     async def stream(self, reference: Reference, descriptor: Descriptor) -> AsyncGenerator[bytes, None]:
         """Yield a blob in chunks of at most 128 KiB. Raises RegistryError, WRONG_DIGEST only at the end."""
-        operation = self._operation(reference.at(descriptor.digest), self._settings.stream_seconds)
-        check = BlobCheck(operation, descriptor)
+        operation = self._blob_operation(reference, descriptor, self._settings.stream_seconds)
 
         async def opened(operation: ReadOperation) -> tuple[AsyncExitStack, aiohttp.ClientResponse]:
             async with AsyncExitStack() as stack:
@@ -142,10 +136,8 @@ class RegistryClient:
 
         stack, response = await self._attempts.run(operation, opened)
         async with stack:
-            async for chunk in read_chunks(operation, response):
-                check.add(chunk)
+            async for chunk in read_blob(operation, descriptor, response):
                 yield chunk
-            check.finish()
 
     async def tags(self, reference: Reference) -> tuple[str, ...]:
         """Return the repository's tags, sorted. Raises RegistryError, TOO_LARGE above ``tags_limit``."""
@@ -208,6 +200,15 @@ class RegistryClient:
     def _operation(self, reference: Reference, seconds: float | None = None) -> ReadOperation:
         """Start an operation. Raises RegistryError if the registry may not be queried."""
         return ReadOperation.start(reference, self._endpoints_of(reference), seconds or self._settings.total_seconds)
+
+    def _blob_operation(
+        self, reference: Reference, descriptor: Descriptor, seconds: float | None = None
+    ) -> ReadOperation:
+        """Start reading a blob. Raises RegistryError as above, MALFORMED for an invalid digest."""
+        at = reference.at(descriptor.digest)
+        if (fault := check_digest(descriptor.digest)) is not None:
+            raise RegistryError(RegistryReason.MALFORMED, f"{descriptor.digest!r}: {fault}", at)
+        return self._operation(at, seconds)
 
     def _endpoints_of(self, reference: Reference) -> tuple[Endpoint, ...]:
         policy = self._settings.egress
