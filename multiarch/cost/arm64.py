@@ -73,7 +73,7 @@ def compute_arm64_costs(
         if node.shape.architecture is not Architecture.AMD64:
             continue
         for pod in node.pods:
-            key = find_top_owner(_workload(pod), owners or {})
+            key = find_top_owner(pod.workload, owners or {})
             if key not in blockers:
                 unjudged += 1
                 continue
@@ -94,12 +94,6 @@ def compute_arm64_costs(
         notes.append(f"Pods on amd64 nodes whose workload was not found, and which are not compared: {unjudged}.")
     savings.sort(key=lambda each: (*sort_by_amount(each.monthly), each.namespace, each.workload))
     return replace(report, fallback=compared, savings=tuple(savings), notes=(*report.notes, *notes))
-
-
-def _workload(pod: Pod) -> WorkloadKey:
-    if pod.owner is None:
-        return WorkloadKey(pod.namespace, "Pod", pod.name)
-    return WorkloadKey(pod.namespace, pod.owner.kind, pod.owner.name)
 
 
 class _Offers:
