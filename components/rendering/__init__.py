@@ -7,7 +7,10 @@ written.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Coroutine, Mapping
+import gc
+import sys
+from collections.abc import Callable, Coroutine, Iterator, Mapping
+from contextlib import contextmanager
 from contextvars import copy_context
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -75,7 +78,34 @@ def declare(plan: Plan) -> Declared:
 
 def record(program: Callable[[], Coroutine[None, None, None]], *, stack: str, region: str | None) -> Declared:
     """Run a program in a separate context, so that a run does not affect the next, and return what it declares."""
-    return copy_context().run(_record, program, stack, region)
+    collects = gc.isenabled()
+    # A run makes some hundred thousand objects that refer to one another and are soon done with. Collecting meanwhile
+    # would go through the SDK's modules again and again, for a third of the time; one look at the young ones will do.
+    gc.disable()
+    try:
+        with _short_stacks():
+            return copy_context().run(_record, program, stack, region)
+    finally:
+        gc.collect(0)
+        if collects:
+            gc.enable()
+
+
+@contextmanager
+def _short_stacks() -> Iterator[None]:
+    """Let the SDK read one line of the stack for each resource, instead of all, twice.
+
+    It tells the engine where a resource is declared. A rendering does not need it, and it takes a quarter of the time.
+    """
+    before = getattr(sys, "tracebacklimit", None)
+    sys.tracebacklimit = 1
+    try:
+        yield
+    finally:
+        if before is None:
+            del sys.tracebacklimit
+        else:
+            sys.tracebacklimit = before
 
 
 def _record(program: Callable[[], Coroutine[None, None, None]], stack: str, region: str | None) -> Declared:
