@@ -158,7 +158,6 @@ exec {shlex.quote(program)} "$@"
             if program
             else f"""#!/bin/sh
 # The sandbox's stand-in for the {name} provider. A plugin ends with its engine.
-export MULTIARCH_SANDBOX_ENGINE=$PPID PYTHONPATH={shlex.quote(str(CLONE))}${{PYTHONPATH:+:$PYTHONPATH}}
 exec {shlex.quote(sys.executable)} -S {connect} {stand_ins} {name} "$@"
 """,
         )

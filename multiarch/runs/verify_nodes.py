@@ -10,9 +10,9 @@ from typing import Any, TypeVar
 
 from multiarch.aws_errors import translate_failures
 from multiarch.errors import MultiarchError, OutsideError
-from multiarch.kubernetes.cluster import KubernetesCluster, open_cluster
+from multiarch.kubernetes.cluster import KubernetesCluster
 from multiarch.kubernetes.errors import ConflictError, KubeconfigError
-from multiarch.kubernetes.resources import NODE_POOLS, RESOURCES, Kind
+from multiarch.kubernetes.resources import DEPLOYMENTS, NODE_POOLS, NODES
 from multiarch.kubernetes.source import ClusterAccess
 from multiarch.observed.eks.inside import CLUSTER_AUTOSCALER, read_running
 from multiarch.observed.images import Progress, ignore_progress
@@ -123,7 +123,7 @@ class NodeSourceReader:
         if plan is None or not plan.settings.installed:
             return ()
         with self._open(region) as cluster:
-            found = read_running(cluster, cluster.objects([Kind.DEPLOYMENT]), CLUSTER_AUTOSCALER)
+            found = read_running(cluster, cluster.objects([DEPLOYMENTS]), CLUSTER_AUTOSCALER)
         return tuple(judge_autoscaler(found, plan, self.cluster))
 
     def _judge_weights(self, region: str) -> tuple[Finding, ...]:
@@ -136,13 +136,13 @@ class NodeSourceReader:
 
     def _nodes(self, region: str) -> tuple[ObservedNode, ...]:
         with self._open(region) as cluster:
-            nodes, omitted = read_nodes(cluster.objects([Kind.NODE]))
+            nodes, omitted = read_nodes(cluster.objects([NODES]))
         self.notes += list_omission_notes(omitted)
         return nodes
 
     def _open(self, region: str) -> KubernetesCluster:
         try:
-            return open_cluster(self.access)
+            return KubernetesCluster(self.access)
         except KubeconfigError as error:
             if self.access.kubeconfig or self.access.context:
                 raise
@@ -222,10 +222,10 @@ def add_taints(
     Raises MultiarchError if the first Node can't be changed.
     """
     done = []
-    with open_cluster(access) as cluster:
+    with KubernetesCluster(access) as cluster:
         for fix in fixes:
             try:
-                cluster.patch(RESOURCES[Kind.NODE], None, fix.node.name, fix.operations)
+                cluster.patch(NODES, None, fix.node.name, fix.operations)
             except ConflictError as error:
                 say(f"error: {error}")
                 continue
