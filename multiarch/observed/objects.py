@@ -11,7 +11,7 @@ from multiarch.errors import MultiarchError
 from multiarch.files import MANIFESTS, STANDARD_INPUT, STANDARD_INPUT_NAME, format_input, read_input, read_text
 from multiarch.kubernetes.cluster import KubernetesCluster
 from multiarch.kubernetes.manifests import read_manifests
-from multiarch.kubernetes.resources import WORKLOADS, Kind
+from multiarch.kubernetes.resources import DAEMON_SETS, DISRUPTION_BUDGETS, NODES, PODS, WORKLOADS
 from multiarch.kubernetes.source import ClusterAccess, LoadedObject
 from multiarch.observed.cluster import Running
 
@@ -50,7 +50,7 @@ def read_manifest_objects(paths: Sequence[str]) -> tuple[Iterator[LoadedObject],
 def read_workload_objects(cluster: KubernetesCluster, source: ObjectSource) -> Iterator[LoadedObject]:
     """Yield a cluster's workloads and pods. Raises MultiarchError for a missing namespace."""
     check_namespaces(cluster, source.namespaces)
-    yield from cluster.objects((*WORKLOADS, Kind.POD), namespaces=source.namespaces or None, selector=source.selector)
+    yield from cluster.objects((*WORKLOADS, PODS), namespaces=source.namespaces or None, selector=source.selector)
 
 
 def check_namespaces(cluster: KubernetesCluster, namespaces: Sequence[str]) -> None:
@@ -79,8 +79,8 @@ def read_running(cluster: KubernetesCluster, *, budgets: bool = False) -> Runnin
     """
     return Running(
         name=cluster.name,
-        pods=tuple(cluster.objects([Kind.POD], fields=_NOT_ENDED)),
-        nodes=tuple(cluster.objects([Kind.NODE])),
-        daemon_sets=tuple(cluster.objects([Kind.DAEMON_SET])),
-        budgets=tuple(cluster.objects([Kind.POD_DISRUPTION_BUDGET])) if budgets else (),
+        pods=tuple(cluster.objects([PODS], fields=_NOT_ENDED)),
+        nodes=tuple(cluster.objects([NODES])),
+        daemon_sets=tuple(cluster.objects([DAEMON_SETS])),
+        budgets=tuple(cluster.objects([DISRUPTION_BUDGETS])) if budgets else (),
     )

@@ -32,5 +32,4 @@ def parse_fail_on(written: Sequence[str]) -> Callable[[Finding], bool]:
 
 def find_failing(digest: ReviewDigest, fails: Callable[[Finding], bool]) -> list[str]:
     """Return the names of the rules that fail, sorted."""
-    found = {entry.finding.rule.name for stack in digest.stacks for entry in stack.entries if fails(entry.finding)}
-    return sorted(found)
+    return sorted({each.rule.name for stack in digest.stacks for each in stack.entries if fails(each)})

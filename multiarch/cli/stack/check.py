@@ -64,12 +64,10 @@ def check(
         from multiarch.runs.policies import with_policies  # noqa: PLC0415
 
         checked = [with_policies(each, get_chosen_project()) for each in checked]
-    if output is Format.TABLE:
-        # The numbers are those of the lines.
-        checked = [replace(each, problems=tuple(merge_warnings(each.problems))) for each in checked]
     acknowledged = sum(bool(problem.acknowledged) for each in checked for problem in each.problems)
     severities = [problem.severity for each in checked for problem in each.problems if not problem.acknowledged]
     errors, warnings = severities.count(Severity.ERROR), severities.count(Severity.WARNING)
+    lines = sum(len(merge_warnings(each.problems)) for each in checked)
     if output is Format.TABLE:
         for each in checked:
             show_problems(each.problems)
@@ -79,9 +77,11 @@ def check(
             require_aws_cli()
         except MultiarchError as missing:
             print_notes([str(missing)])
+        shown = format_count(lines, "line")
         print_message(
             f"{format_count(len(checked), 'stack')}: {format_count(errors, 'error')}, "
             f"{format_count(warnings, 'warning')}{f', {acknowledged} acknowledged' if acknowledged else ''}"
+            f"{f' in {shown}' if lines < len(severities) + acknowledged else ''}"
             f"{', policies included' if policy else ''}."
         )
     else:
@@ -110,8 +110,7 @@ def _row(each: CheckedStack) -> tuple[str, ...]:
         first = next(problem for problem in each.problems if problem.severity is Severity.ERROR)
         return each.name, "", "", "", f"invalid: {first}"
     groups = ", ".join(f"{group.name} ({group.architecture})" for group in each.plan.node_groups)
-    # As `stack check` counts its lines.
-    warnings = [problem for problem in merge_warnings(each.problems) if not problem.acknowledged]
+    warnings = [problem for problem in each.problems if not problem.acknowledged]
     state = format_count(len(warnings), "warning") if warnings else "ok"
     return each.plan.stack, each.plan.region or "", each.plan.cluster.version, groups, state
 

@@ -11,7 +11,8 @@ import pytest
 from multiarch.nodes.model import NodeGroupPlan
 from multiarch.review.nodes import planned_rolls
 from multiarch.review.nodes.group_states import GroupKind
-from multiarch.review.nodes.outcomes import ENDING, NodeOutcome, Outcome, list_node_outcomes
+from multiarch.review.nodes.outcomes import list_node_outcomes
+from multiarch.review.nodes.planned_rolls import ENDING, NodeOutcome, Outcome
 from multiarch.review.planned import with_planned_steps
 from tests.components.declared import MANAGED, SCALING_GROUP, TEMPLATE, World, world
 from tests.review.by_hand import change
