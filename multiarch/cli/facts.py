@@ -44,7 +44,7 @@ def refresh(
     ] = None,
     output: OutputOption = Format.TABLE,
 ) -> None:
-    """Refresh the table of instance types."""
+    """Refresh the tables, as :data:`HELP` says."""
     table = file or DATA_FILE
     if not table.parent.is_dir():
         raise MultiarchError(f"{table} can't be written: there is no folder {table.parent}.")
