@@ -167,12 +167,4 @@ def _moves(
 def get_workload(each: LivePod, snapshot: Snapshot) -> WorkloadKey:
     """Return the object at the end of a pod's chain of owners, as far as it was read."""
     found = snapshot.controllers.get(each.controller)
-    if found is not None:
-        return found.workload
-    owner = each.pod.owner
-    namespace = each.pod.namespace
-    return (
-        WorkloadKey(namespace, "Pod", each.pod.name)
-        if owner is None
-        else WorkloadKey(namespace, owner.kind, owner.name)
-    )
+    return each.pod.workload if found is None else found.workload

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from multiarch.autoscaling.model import Autoscaler
@@ -20,11 +20,12 @@ from multiarch.errors import MultiarchError, StackError
 from multiarch.facts.architectures import Architecture
 from multiarch.files import write_atomically
 from multiarch.manifests.disruption_budgets import PodCount
+from multiarch.manifests.owners import name_deployment
 from multiarch.observed.images import Progress, RegistryAccess, ignore_progress, look_up
 from multiarch.observed.workloads import list_uses
 from multiarch.prices.model import RegionPrices, UnknownPrice
 from multiarch.rules import Severity
-from multiarch.runs.images import list_image_support, name_deployment
+from multiarch.runs.images import list_image_support
 from multiarch.runs.workload_input import WorkloadInput
 from multiarch.serialization import INLINED, OMITTED, JsonProperty
 from multiarch.stack.load import load_file
@@ -53,7 +54,10 @@ def find_image_support(
     if given.cluster is None:
         uses = list(list_uses(given.objects))
     else:
-        uses = [name_deployment(each) for each in list_uses(given.cluster.running.pods)]
+        uses = [
+            replace(each, workload=name_deployment(each.workload, dict(each.labels)))
+            for each in list_uses(given.cluster.running.pods)
+        ]
     credentials = given.credentials.credentials
     return list_image_support(
         look_up(uses, tuple(Architecture), registries, credentials=credentials, progress=progress)

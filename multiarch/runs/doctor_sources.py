@@ -12,11 +12,11 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from multiarch.doctor.existing import Clients, FoundCluster, read_cluster
+from multiarch.doctor.existing import Clients, read_cluster
 from multiarch.doctor.joined import JoinedCluster, read_joined_cluster
 from multiarch.doctor.model import CheckResult
 from multiarch.errors import OutsideError
-from multiarch.kubernetes.cluster import KubernetesCluster, open_cluster, open_described_cluster
+from multiarch.kubernetes.cluster import KubernetesCluster, open_described_cluster
 from multiarch.kubernetes.source import ClusterAccess
 from multiarch.nodes.model import ClusterFacts
 from multiarch.stack.eks_cluster import EksCluster
@@ -57,13 +57,13 @@ class StackSources(MachineSources):
         return read_joined_cluster(self.clients, self.plan)
 
     @cached_property
-    def cluster(self) -> FoundCluster | EksCluster | None:
+    def cluster(self) -> EksCluster | None:
         """The cluster of the stack's name, read once."""
         is_theirs = isinstance(self.plan.cluster, ExistingClusterPlan)
         return self.joined.cluster if is_theirs else read_cluster(self.clients, self.plan)
 
     @contextmanager
-    def open_cluster(self, found: FoundCluster | EksCluster) -> Iterator[KubernetesCluster]:
+    def open_cluster(self, found: EksCluster) -> Iterator[KubernetesCluster]:
         """Open the Kubernetes API with the kubeconfig that was given, otherwise as Pulumi does.
 
         Raises MultiarchError, also for a kubeconfig of another cluster.
@@ -73,7 +73,7 @@ class StackSources(MachineSources):
             with open_described_cluster(format_kubeconfig(facts, self.region, self.plan.identity)) as cluster:
                 yield cluster
             return
-        with open_cluster(self.access) as cluster:
+        with KubernetesCluster(self.access) as cluster:
             cluster.require_endpoint(found.endpoint, self.plan.cluster.name)
             yield cluster
 

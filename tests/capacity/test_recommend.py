@@ -95,6 +95,7 @@ def limited_pools(generator: random.Random) -> dict[str, Any]:
     return pooled({"general": {**pool, **generator.choice(limits)}})
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("words_of", [grown_groups, fixed_groups, limited_pools])
 @pytest.mark.parametrize("seed", range(CASES))
 def test_no_cheaper_change_solves_as_much(seed: int, words_of: Callable[[random.Random], dict[str, Any]]) -> None:
