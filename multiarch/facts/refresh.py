@@ -156,10 +156,8 @@ def write_csv(rows: Iterable[InstanceType], path: Path) -> None:
 
     The same rows give the same bytes. Raises MultiarchError when the folder cannot be written.
     """
-    _write(
-        [list(COLUMNS), *([_cell(value) for value in astuple(row)] for row in sorted(rows, key=lambda row: row.name))],
-        path,
-    )
+    cells = ([_cell(value) for value in astuple(row)] for row in sorted(rows, key=lambda row: row.name))
+    _write([list(COLUMNS), *cells], path)
 
 
 def _write(rows: Iterable[list[str]], path: Path) -> None:
