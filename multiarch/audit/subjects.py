@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -102,12 +102,12 @@ class Subject:
 
 
 @dataclass(slots=True)
-class _Declared:
-    """What an object says that is not an owned pod."""
+class _Statement:
+    """What an object says; without ``found``, what all pods of one owner say."""
 
-    found: LoadedObject
-    rules: list[PodConstraints] = field(default_factory=list)
-    faults: list[str] = field(default_factory=list)
+    found: LoadedObject | None = None
+    rules: set[PodConstraints] = field(default_factory=set)
+    faults: dict[str, None] = field(default_factory=dict)
     pods: int = 0
 
 
@@ -118,10 +118,8 @@ class _Gathered:
         self._taint = taint
         self._read: dict[str, PodConstraints | str] = {}
         self.owners: dict[WorkloadKey, WorkloadKey] = {}
-        self.declared: dict[WorkloadKey, list[_Declared]] = {}
-        self.running: dict[WorkloadKey, set[PodConstraints]] = {}
-        self.faults: dict[WorkloadKey, set[str]] = {}
-        self.pods: Counter[WorkloadKey] = Counter()
+        self.declared: dict[WorkloadKey, list[_Statement]] = {}
+        self.running: defaultdict[WorkloadKey, _Statement] = defaultdict(_Statement)
 
     def passing(self, objects: Iterable[LoadedObject]) -> Iterator[LoadedObject]:
         """Yield the objects as they are."""
@@ -131,7 +129,7 @@ class _Gathered:
                 self.owners[key] = owner
             if key.kind == "Pod" and owner is not None:
                 if not has_ended(each.value):
-                    self._add_pod(owner, each.value)
+                    self._add_pod(self.running[owner], each.value)
             elif owner not in self.declared:
                 # What a workload owns matters only if the workload itself was not read.
                 declared = self._declared(each)
@@ -139,13 +137,13 @@ class _Gathered:
                     self.declared.setdefault(key, []).append(declared)
             yield each
 
-    def _add_pod(self, owner: WorkloadKey, value: Mapping[str, object]) -> None:
-        self.pods[owner] += 1
+    def _add_pod(self, said: _Statement, value: Mapping[str, object]) -> None:
+        said.pods += 1
         rules = self._of_pod(value)
         if isinstance(rules, PodConstraints):
-            self.running.setdefault(owner, set()).add(rules)
+            said.rules.add(rules)
         else:
-            self.faults.setdefault(owner, set()).add(rules)
+            said.faults[f"{said.found.source}: {rules}" if said.found else rules] = None
 
     def _of_pod(self, pod: Mapping[str, object]) -> PodConstraints | str:
         """Return a pod's rules, read once for pods that say the same, or what is wrong with them."""
@@ -162,24 +160,22 @@ class _Gathered:
                 self._read[written] = error.message.partition(": ")[2]
         return self._read[written]
 
-    def _declared(self, found: LoadedObject) -> _Declared | None:
+    def _declared(self, found: LoadedObject) -> _Statement | None:
+        made = _Statement(found)
         if found.value.get("kind") == "Pod":
-            rules = self._of_pod(found.value)
-            if isinstance(rules, PodConstraints):
-                return _Declared(found, [rules], pods=1)
-            return _Declared(found, faults=[f"{found.source}: {rules}"], pods=1)
-        made = _Declared(found)
+            self._add_pod(made, found.value)
+            return made
         try:
             for each in find_templates(found.value, 1):
                 if isinstance(each, UnknownContainers):
-                    made.faults.append(f"{each.path} is not in a known pod template")
+                    made.faults[f"{each.path} is not in a known pod template"] = None
                 else:
-                    made.rules.append(read_constraints(each.spec, self._taint))
+                    made.rules.add(read_constraints(each.spec, self._taint))
                     if node := each.spec["nodeName"].text():
-                        made.faults.append(f"nodeName requires the node {node}, whose architecture is not known")
+                        made.faults[f"nodeName requires the node {node}, whose architecture is not known"] = None
                     made.pods += _pods_of(each)
         except MultiarchError as error:
-            made.faults.append(f"{found.source}: {error.message.partition(': ')[2] or error.message}")
+            made.faults[f"{found.source}: {error.message.partition(': ')[2] or error.message}"] = None
         return made if made.rules or made.faults else None
 
 
@@ -203,7 +199,7 @@ def gather_subjects(
     for use in uses:
         by_workload.setdefault(use.workload, []).append(use)
     below: dict[WorkloadKey, list[WorkloadKey]] = {}
-    for key in {*gathered.declared, *gathered.running, *gathered.pods, *gathered.faults}:
+    for key in {*gathered.declared, *gathered.running}:
         below.setdefault(find_top_owner(key, gathered.owners), []).append(key)
     return [
         _subject(workload, by_workload[workload], sorted(below.get(workload, ())), gathered)
@@ -217,19 +213,19 @@ def _subject(
     keys = list(below)
     own = gathered.declared.get(workload, [])
     said = own or [each for key in keys for each in gathered.declared.get(key, ())]
-    pods = sum(gathered.pods[key] for key in keys)
+    running = [gathered.running[key] for key in keys if key in gathered.running]
     faults = [fault for each in said for fault in each.faults]
-    faults += [fault for key in keys for fault in sorted(gathered.faults.get(key, ()))]
+    faults += [fault for each in running for fault in sorted(each.faults)]
     return Subject(
         workload=workload,
         uses=tuple(uses),
-        templates=_sorted(rules for each in said for rules in each.rules),
-        running=_sorted(rules for key in keys for rules in gathered.running.get(key, ())),
-        manifests=tuple(each.found for each in own),
+        templates=_list_rules(said),
+        running=_list_rules(running),
+        manifests=tuple(each.found for each in own if each.found),
         faults=tuple(dict.fromkeys(faults)),
-        pods=pods or sum(each.pods for each in said),
+        pods=sum(each.pods for each in running) or sum(each.pods for each in said),
     )
 
 
-def _sorted(rules: Iterable[PodConstraints]) -> tuple[PodConstraints, ...]:
-    return tuple(sorted(set(rules), key=repr))
+def _list_rules(said: Iterable[_Statement]) -> tuple[PodConstraints, ...]:
+    return tuple(sorted({rules for each in said for rules in each.rules}, key=repr))

@@ -10,7 +10,7 @@ from multiarch.audit.subjects import ARM, ArchitecturePreference, PodConstraints
 from multiarch.errors import MultiarchError
 from multiarch.facts.taints import Taint
 from multiarch.images.model import Judgement, Verdict
-from multiarch.kubernetes.resources import Kind
+from multiarch.kubernetes.resources import DAEMON_SETS, JOBS, PODS
 from multiarch.manifests.owners import WorkloadKey
 from multiarch.observed.verdicts import NO_IMAGE, ImageVerdicts, Newest
 from multiarch.observed.workloads import ImageUse
@@ -18,7 +18,7 @@ from multiarch.patching.patches import Json, build_strategic_merge_patch
 from multiarch.patching.transform import SchedulingChange, explain_feature_flags
 
 SYSTEM_NAMESPACE = "kube-system"
-_FIXED = (Kind.JOB, Kind.POD)
+_FIXED = (JOBS.kind, PODS.kind)
 """What can't be given a toleration that counts, once it is in a cluster."""
 _NOT_LOOKED_UP = Newest(None, "no other tags were looked up")
 
@@ -137,7 +137,7 @@ class WorkloadAudit:
 
 def is_system(workload: WorkloadKey) -> bool:
     """Return whether it is a DaemonSet of the system: those have to run on every node, and have their own audit."""
-    return workload.kind == Kind.DAEMON_SET and workload.namespace == SYSTEM_NAMESPACE
+    return workload.kind == DAEMON_SETS.kind and workload.namespace == SYSTEM_NAMESPACE
 
 
 def audit_workloads(

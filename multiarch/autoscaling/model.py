@@ -132,11 +132,15 @@ def build_scale_down_arguments(plan: ClusterAutoscalerPlan) -> dict[str, str]:
 
 @dataclass(frozen=True, slots=True)
 class Requirement:
-    """One requirement of a NodePool; ``operator`` is In or Gt."""
+    """One requirement of a NodePool; ``operator`` is In or Gt in a plan, and any string in a program's resource."""
 
     key: str
     operator: str
     values: tuple[str, ...]
+
+    def __str__(self) -> str:
+        """Return ``kubernetes.io/arch In arm64``."""
+        return f"{self.key} {self.operator} {', '.join(self.values)}".rstrip()
 
 
 @dataclass(frozen=True, slots=True)

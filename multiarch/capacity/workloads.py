@@ -78,12 +78,12 @@ class Replicas:
 
 def get_workload_name(pod: Pod) -> WorkloadName:
     """Return a workload's namespace, and its kind and name: ``Deployment/api``. A pod without a controller is one."""
-    return pod.namespace, str(pod.owner) if pod.owner else f"Pod/{pod.name}"
+    return pod.namespace, str(pod.workload)
 
 
 def get_pod_key(pod: Pod) -> Hashable:
     """Return a key: equal for pods of one controller, and for pods without one that differ in their names only."""
-    return (pod.namespace, pod.owner) if pod.owner else (pod.namespace, None, pod.labels, pod.spec)
+    return pod.owner or (pod.namespace, None, pod.labels, pod.spec)
 
 
 def group_replicas(pods: Iterable[Pod]) -> list[Replicas]:

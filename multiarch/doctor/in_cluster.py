@@ -21,12 +21,11 @@ from multiarch.kubernetes.errors import ClusterError
 from multiarch.kubernetes.resources import (
     AUTO_MODE_CLASSES,
     CONFIG_MAPS,
+    NAMESPACES,
     NODE_CLASSES,
     NODE_POOLS,
-    RESOURCES,
     SECRETS,
     ApiResource,
-    Kind,
 )
 from multiarch.manifests.values import to_mapping
 from multiarch.schema.cluster import CLUSTER_ADMIN_POLICY
@@ -34,7 +33,6 @@ from multiarch.stack.checks.access import identify_principal
 from multiarch.stack.model import Plan
 
 _SYSTEM = "kube-system"
-_NAMESPACES = RESOURCES[Kind.NAMESPACE]
 _RELEASES = ApiResource("Release", "helm.sh", "releases")
 """Helm keeps releases in Secrets; Pulumi's state has this kind."""
 _EVERYTHING = ApiResource("*", "*", "*")
@@ -84,7 +82,7 @@ def list_declared(plan: Plan) -> Iterator[DeclaredObject]:
     ):
         if wanted:
             fix = f"A cluster has it once: remove {key}, or uninstall what is there with its namespace."
-            yield DeclaredObject(_NAMESPACES, "", name, fix)
+            yield DeclaredObject(NAMESPACES, "", name, fix)
     for name in sorted(list_charts(plan)):
         namespace = INSTALLATION_NAME if name == INSTALLATION_NAME else _SYSTEM
         fix = f"`helm list --namespace {namespace}` shows it. Uninstall it, or let the stack do without its own."

@@ -16,10 +16,10 @@ from multiarch.kubernetes.errors import ClusterError, ConflictError, ForbiddenEr
 from multiarch.kubernetes.resources import (
     EVICTIONS,
     LOGS,
-    RESOURCES,
+    NAMESPACES,
+    PODS,
     REVIEWS,
     ApiResource,
-    Kind,
     strip_unused_fields,
 )
 from multiarch.kubernetes.source import ClusterAccess, LoadedObject, Source
@@ -40,22 +40,13 @@ _BY_ADMISSION = re.compile(r"is forbidden: (?!User )|^admission webhook ")
 """In the API server's answer where not RBAC rejects, but a quota, Pod Security, an admission policy or a webhook."""
 
 
-def open_cluster(access: ClusterAccess) -> KubernetesCluster:
-    """Open a cluster to read from, in a ``with`` statement. Runs the exec plugin, but sends nothing yet.
-
-    Raises KubeconfigError for a kubeconfig that does not say how to reach it, ClusterError for an exec plugin that
-    fails.
-    """
-    return KubernetesCluster(access)
-
-
 @contextmanager
 def open_described_cluster(kubeconfig: str) -> Iterator[KubernetesCluster]:
-    """Open a cluster by the text of a kubeconfig, as :func:`open_cluster` does."""
+    """Open a cluster by the text of a kubeconfig, to use in a ``with`` statement."""
     with NamedTemporaryFile("w", suffix=".json") as file:
         file.write(kubeconfig)
         file.flush()
-        with open_cluster(ClusterAccess(kubeconfig=Path(file.name))) as cluster:
+        with KubernetesCluster(ClusterAccess(kubeconfig=Path(file.name))) as cluster:
             yield cluster
 
 
@@ -67,7 +58,11 @@ class KubernetesCluster:
     """
 
     def __init__(self, access: ClusterAccess, *, first_wait: float = 0.5) -> None:
-        """Use :func:`open_cluster`; ``first_wait`` are seconds before the second attempt, doubled for later ones."""
+        """Run the exec plugin, but send nothing yet. Use it in a ``with`` statement.
+
+        ``first_wait`` are seconds before the second attempt, doubled for later ones. Raises KubeconfigError for a
+        kubeconfig that does not say how to reach a cluster, ClusterError for an exec plugin that fails.
+        """
         from multiarch.kubernetes.client import ApiClient  # noqa: PLC0415 (a third of a second, for live clusters alone)
 
         self._client = ApiClient(access, first_wait=first_wait)
@@ -105,7 +100,7 @@ class KubernetesCluster:
 
     def objects(
         self,
-        kinds: Iterable[Kind],
+        kinds: Iterable[ApiResource],
         *,
         namespaces: Sequence[str] | None = None,
         selector: str = "",
@@ -115,8 +110,8 @@ class KubernetesCluster:
         """Yield objects of ``kinds`` in that order, as the API server sorts them: by namespace and name.
 
         ``namespaces`` None is all of them. ``selector`` is a label selector and ``fields`` a field selector, in
-        kubectl's notation; both apply to all kinds. Objects without a namespace are listed whole, except that only the
-        named Namespaces are read. No more than one page of ``limit`` objects is held at a time. Objects are as
+        kubectl's notation; both apply to all kinds. Objects without a namespace are listed whole. No more than one page
+        of ``limit`` objects is held at a time. Objects are as
         :func:`multiarch.kubernetes.resources.strip_unused_fields` leaves them.
 
         Several pages show the cluster as it was at the first one. Raises ClusterError if the API server has forgotten
@@ -124,13 +119,7 @@ class KubernetesCluster:
         """
         chosen = None if namespaces is None else tuple(dict.fromkeys(namespaces))
         query = {"labelSelector": selector, "fieldSelector": fields, "limit": str(limit)}
-        for kind in kinds:
-            resource = RESOURCES[kind]
-            if kind is Kind.NAMESPACE and chosen is not None:
-                for name in chosen:
-                    answer = self._client.send("GET", resource.path(None, name))
-                    yield self._found(self._value(answer, "get", resource, None, name), resource)
-                continue
+        for resource in kinds:
             for namespace in chosen if chosen is not None and resource.namespaced else (None,):
                 yield from self._listed(resource, namespace, query)
 
@@ -141,11 +130,11 @@ class KubernetesCluster:
         """
         missing = []
         for name in dict.fromkeys(names):
-            answer = self._client.send("GET", RESOURCES[Kind.NAMESPACE].path(None, name))
+            answer = self._client.send("GET", NAMESPACES.path(None, name))
             if answer.status == _NOT_FOUND:
                 missing.append(name)
             elif answer.status != _FORBIDDEN:
-                self._value(answer, "get", RESOURCES[Kind.NAMESPACE], None, name)
+                self._value(answer, "get", NAMESPACES, None, name)
         return tuple(missing)
 
     def read_log_end(self, namespace: str, pod: str, container: str, *, previous: bool) -> str:
@@ -156,7 +145,7 @@ class KubernetesCluster:
         from multiarch.kubernetes.client import TEXT  # noqa: PLC0415 (as above)
 
         wanted = {"container": container, "tailLines": "10", "limitBytes": "16384", "previous": str(previous).lower()}
-        path = f"{RESOURCES[Kind.POD].path(namespace, pod)}/log?{urlencode(wanted)}"
+        path = f"{PODS.path(namespace, pod)}/log?{urlencode(wanted)}"
         answer = self._client.send("GET", path, busy=(), accept=TEXT)
         if answer.status == _NOT_FOUND:
             raise MultiarchError(f"There is no Pod {pod} any more.")
@@ -240,7 +229,7 @@ class KubernetesCluster:
             # A request that reaches the server twice must not evict the pod's replacement of the same name.
             "deleteOptions": {"preconditions": {"uid": uid}},
         }
-        path = f"{RESOURCES[Kind.POD].path(namespace, name)}/eviction"
+        path = f"{PODS.path(namespace, name)}/eviction"
         answer = self._client.send("POST", path, eviction, busy=_UNAVAILABLE)
         several = answer.status == _INTERNAL and _SEVERAL_BUDGETS in answer.message
         if answer.status in (_TOO_MANY, _CONFLICT) or several:
@@ -269,7 +258,7 @@ class KubernetesCluster:
 
     def _found(self, value: dict[str, Any], resource: ApiResource) -> LoadedObject:
         # A list's items do not say what they are.
-        whole = {**value, "apiVersion": resource.api_version, "kind": str(resource.kind)}
+        whole = {**value, "apiVersion": resource.api_version, "kind": resource.kind}
         return LoadedObject(strip_unused_fields(whole), Source(f"cluster {self.name}"))
 
     def _value(

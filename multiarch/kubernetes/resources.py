@@ -3,41 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from enum import StrEnum
-from types import MappingProxyType
 from typing import Any
 from urllib.parse import quote
 
 from multiarch.manifests.kinds import POD_SPECS
-
-
-class Kind(StrEnum):
-    """Kinds of objects that can be listed. Secrets are not among them: ``KubernetesCluster.get`` reads one."""
-
-    POD = "Pod"
-    REPLICATION_CONTROLLER = "ReplicationController"
-    DEPLOYMENT = "Deployment"
-    STATEFUL_SET = "StatefulSet"
-    DAEMON_SET = "DaemonSet"
-    REPLICA_SET = "ReplicaSet"
-    JOB = "Job"
-    CRON_JOB = "CronJob"
-    SERVICE_ACCOUNT = "ServiceAccount"
-    NODE = "Node"
-    NAMESPACE = "Namespace"
-    POD_DISRUPTION_BUDGET = "PodDisruptionBudget"
-
-
-WORKLOADS = (
-    Kind.DEPLOYMENT,
-    Kind.STATEFUL_SET,
-    Kind.DAEMON_SET,
-    Kind.REPLICA_SET,
-    Kind.REPLICATION_CONTROLLER,
-    Kind.JOB,
-    Kind.CRON_JOB,
-)
-"""What makes pods, in the order in which it is read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,22 +36,20 @@ def _part(name: str) -> str:
     return quote(name, safe="", errors="replace")
 
 
-RESOURCES = MappingProxyType(
-    {
-        Kind.POD: ApiResource(Kind.POD, "", "pods"),
-        Kind.REPLICATION_CONTROLLER: ApiResource(Kind.REPLICATION_CONTROLLER, "", "replicationcontrollers"),
-        Kind.DEPLOYMENT: ApiResource(Kind.DEPLOYMENT, "apps", "deployments"),
-        Kind.STATEFUL_SET: ApiResource(Kind.STATEFUL_SET, "apps", "statefulsets"),
-        Kind.DAEMON_SET: ApiResource(Kind.DAEMON_SET, "apps", "daemonsets"),
-        Kind.REPLICA_SET: ApiResource(Kind.REPLICA_SET, "apps", "replicasets"),
-        Kind.JOB: ApiResource(Kind.JOB, "batch", "jobs"),
-        Kind.CRON_JOB: ApiResource(Kind.CRON_JOB, "batch", "cronjobs"),
-        Kind.SERVICE_ACCOUNT: ApiResource(Kind.SERVICE_ACCOUNT, "", "serviceaccounts"),
-        Kind.NODE: ApiResource(Kind.NODE, "", "nodes", namespaced=False),
-        Kind.NAMESPACE: ApiResource(Kind.NAMESPACE, "", "namespaces", namespaced=False),
-        Kind.POD_DISRUPTION_BUDGET: ApiResource(Kind.POD_DISRUPTION_BUDGET, "policy", "poddisruptionbudgets"),
-    }
-)
+PODS = ApiResource("Pod", "", "pods")
+DEPLOYMENTS = ApiResource("Deployment", "apps", "deployments")
+STATEFUL_SETS = ApiResource("StatefulSet", "apps", "statefulsets")
+DAEMON_SETS = ApiResource("DaemonSet", "apps", "daemonsets")
+REPLICA_SETS = ApiResource("ReplicaSet", "apps", "replicasets")
+REPLICATION_CONTROLLERS = ApiResource("ReplicationController", "", "replicationcontrollers")
+JOBS = ApiResource("Job", "batch", "jobs")
+CRON_JOBS = ApiResource("CronJob", "batch", "cronjobs")
+WORKLOADS = (DEPLOYMENTS, STATEFUL_SETS, DAEMON_SETS, REPLICA_SETS, REPLICATION_CONTROLLERS, JOBS, CRON_JOBS)
+"""What makes pods, in the order in which it is read."""
+SERVICE_ACCOUNTS = ApiResource("ServiceAccount", "", "serviceaccounts")
+NODES = ApiResource("Node", "", "nodes", namespaced=False)
+NAMESPACES = ApiResource("Namespace", "", "namespaces", namespaced=False)
+DISRUPTION_BUDGETS = ApiResource("PodDisruptionBudget", "policy", "poddisruptionbudgets")
 SECRETS = ApiResource("Secret", "", "secrets")
 EVICTIONS = ApiResource("Eviction", "", "pods/eviction")
 LOGS = ApiResource("Pod", "", "pods/log")
@@ -112,7 +79,7 @@ def strip_unused_fields(value: dict[str, Any]) -> dict[str, Any]:
     metadata = value.get("metadata") or {}
     metadata.pop("managedFields", None)
     (metadata.get("annotations") or {}).pop(_APPLIED, None)
-    if value.get("kind") == Kind.NODE:
+    if value.get("kind") == NODES.kind:
         (value.get("status") or {}).pop("images", None)
     pod: Any = value
     for step in POD_SPECS.get(str(value.get("kind")), ()):

@@ -5,19 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
+from multiarch.manifests.owners import WorkloadKey
 from multiarch.manifests.values import ManifestError, ObjectReference, Value, name_yaml_type
-
-
-@dataclass(frozen=True, slots=True, order=True)
-class Owner:
-    """The object that made a pod."""
-
-    kind: str
-    name: str
-
-    def __str__(self) -> str:
-        """``Deployment/api``."""
-        return f"{self.kind}/{self.name}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,13 +16,13 @@ class Object:
     kind: str
     name: str
     namespace: str
-    owner: Owner | None
+    owner: WorkloadKey | None
     value: Value
 
     @property
-    def key(self) -> tuple[str, str, str]:
+    def key(self) -> WorkloadKey:
         """What no two objects of a cluster share."""
-        return self.kind, self.namespace, self.name
+        return WorkloadKey(self.namespace, self.kind, self.name)
 
 
 def unpack_objects(
@@ -64,11 +53,13 @@ def unpack_objects(
         name = f"{prefix}{number}" if prefix else ""
     named = ObjectReference(number, kind, f"{namespace}/{name}" if name else "")
     there = Value(document, named, value.parent, value.key)
-    yield Object(kind, name, namespace, _owner(there["metadata"]["ownerReferences"]), there)
+    yield Object(kind, name, namespace, _owner(there["metadata"]["ownerReferences"], namespace), there)
 
 
-def _owner(references: Value) -> Owner | None:
+def _owner(references: Value, namespace: str) -> WorkloadKey | None:
     """Return the controller, or else the first owner."""
     owners = list(references.items())
     chosen = next((each for each in owners if each["controller"].truth()), owners[0] if owners else None)
-    return Owner(chosen["kind"].required_text(), chosen["name"].required_text()) if chosen else None
+    if chosen is None:
+        return None
+    return WorkloadKey(namespace, chosen["kind"].required_text(), chosen["name"].required_text())

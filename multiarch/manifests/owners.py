@@ -21,6 +21,17 @@ class WorkloadKey:
         return f"{self.kind}/{self.name}"
 
 
+def name_deployment(key: WorkloadKey, labels: Mapping[str, str]) -> WorkloadKey:
+    """Return the Deployment of a ReplicaSet, which a label of its pods tells; other workloads as they are.
+
+    Source: https://kubernetes.io/docs/concepts/workloads/controllers/deployment/#pod-template-hash-label
+    """
+    made = labels.get("pod-template-hash", "")
+    if key.kind != "ReplicaSet" or not made or not key.name.endswith(f"-{made}"):
+        return key
+    return WorkloadKey(key.namespace, "Deployment", key.name.removesuffix(f"-{made}"))
+
+
 def get_workload_key(content: Mapping[str, object]) -> WorkloadKey:
     """Return what an object is called; one without a namespace is in ``default``."""
     metadata = to_mapping(content.get("metadata"))

@@ -1,8 +1,7 @@
 """A live cluster: its nodes with the pods on them, the group of each node, and what is omitted and why.
 
-Labels and taints are the Nodes' own, and allocatable resources are what their kubelets report. Pods of a Deployment
-carry its ReplicaSet's hash as a label, which tells the Deployment's name without the right to read ReplicaSets
-(https://kubernetes.io/docs/concepts/workloads/controllers/deployment/#pod-template-hash-label).
+Labels and taints are the Nodes' own, and allocatable resources are what their kubelets report. The name of a pod's
+Deployment is known without the right to read ReplicaSets.
 """
 
 from __future__ import annotations
@@ -15,7 +14,7 @@ from multiarch.facts import labels as keys
 from multiarch.facts.architectures import Architecture
 from multiarch.facts.taints import Effect, Taint
 from multiarch.kubernetes.source import LoadedObject, add_object_source
-from multiarch.manifests.objects import Owner
+from multiarch.manifests.owners import name_deployment
 from multiarch.manifests.selectors import LabelSelector
 from multiarch.manifests.values import ManifestError
 from multiarch.nodes.model import CapacityType, NodeGroupKind, NodeGroupPlan
@@ -27,7 +26,6 @@ from multiarch.simulate.settled import NodeState
 UNSCHEDULABLE = Taint("node.kubernetes.io/unschedulable", "", Effect.NO_SCHEDULE)
 """What the node controller adds to a cordoned node."""
 GATED = "with a scheduling gate"
-_TEMPLATE_HASH = "pod-template-hash"
 _CAPACITY_TYPES: Mapping[str, CapacityType] = {each.eks: each for each in CapacityType}
 
 
@@ -215,8 +213,5 @@ def _capacity_type(labels: Mapping[str, str]) -> CapacityType | None:
 
 def _made_again(pod: Pod) -> Pod:
     """Return the pod that its controller makes in its place, under its Deployment's name."""
-    owner = pod.owner
-    made = dict(pod.labels).get(_TEMPLATE_HASH, "")
-    if owner is not None and owner.kind == "ReplicaSet" and made and owner.name.endswith(f"-{made}"):
-        owner = Owner("Deployment", owner.name.removesuffix(f"-{made}"))
+    owner = None if pod.owner is None else name_deployment(pod.owner, dict(pod.labels))
     return replace(pod, owner=owner, node_name="", phase="")

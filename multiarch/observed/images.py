@@ -12,7 +12,7 @@ from typing import TypeVar
 from multiarch.facts.architectures import Architecture
 from multiarch.images.model import Judgement, Verdict
 from multiarch.images.verdict import judge_architectures, judge_image, judge_volume
-from multiarch.observed.newest_tags import find_newest_tags
+from multiarch.observed.newest_tags import find_newest_tag
 from multiarch.observed.verdicts import NO_IMAGE, ImageRow, ImageVerdicts, Newest
 from multiarch.observed.workloads import ImageUse
 from multiarch.registry.client import RegistryClient
@@ -29,6 +29,8 @@ Progress = Callable[[int, int], None]
 """Takes how much is done, and how much there is."""
 _AT_ONCE = 64
 """Images that are looked up at the same time. What goes to one registry at a time is the client's to bound."""
+_REPOSITORIES_AT_ONCE = 32
+"""Those whose tags are searched."""
 _NO_IMAGE_REASON = "it has no image; a controller or webhook fills it in"
 _Asked = tuple[Reference, bool]
 """An image, and whether it is mounted as a volume instead of run."""
@@ -121,7 +123,11 @@ def look_up_newest_tags(
         return {}
     found = use_registry(
         access,
-        lambda registry: find_newest_tags(registry, references.values(), architecture, look_ups=look_ups),
+        lambda registry: map_concurrently(
+            references.values(),
+            lambda each: find_newest_tag(registry, each, architecture, look_ups=look_ups),
+            _REPOSITORIES_AT_ONCE,
+        ),
         credentials=credentials,
     )
     return {image: found[reference] for image, reference in references.items()}

@@ -16,11 +16,9 @@ from multiarch.observed.verdicts import Newest
 from multiarch.registry.errors import RegistryError
 from multiarch.registry.model import Registry
 from multiarch.registry.reference import Reference, is_tag
-from multiarch.threads import map_concurrently
 
 LOOK_UPS = 10
 """Maximum number of tags of one repository that are looked up."""
-_AT_ONCE = 32
 _VERSION = re.compile(r"(?P<prefix>(?:[A-Za-z][A-Za-z_-]*)?)(?P<numbers>\d+(?:\.\d+)*)(?P<suffix>(?:[-_.][\w.-]*)?)")
 _COMMIT = re.compile(r"(?=.*[a-f])(?=.*\d)[0-9a-f]{7,64}")
 _DIGITS = re.compile(r"\d+")
@@ -55,24 +53,13 @@ def sort_same_format(version: TagVersion, tags: Iterable[str]) -> list[str]:
     return [each.tag for each in sorted(found, key=lambda each: (each.numbers, each.tag), reverse=True)]
 
 
-async def find_newest_tags(
-    registry: Registry, references: Iterable[Reference], architecture: Architecture, *, look_ups: int = LOOK_UPS
-) -> dict[Reference, Newest]:
-    """Search for each reference. Nothing is raised for one whose tags can't be listed.
-
-    ``look_ups`` is the maximum number of tags of a repository that are looked up; with 0 nothing is.
-    """
-    return await map_concurrently(
-        references, lambda each: find_newest_tag(registry, each, architecture, look_ups=look_ups), _AT_ONCE
-    )
-
-
 async def find_newest_tag(
     registry: Registry, reference: Reference, architecture: Architecture, *, look_ups: int = LOOK_UPS
 ) -> Newest:
-    """Find the newest tag of the same format whose verdict is ``supported``, one after the other from the newest on."""
-    if look_ups == 0:
-        return Newest(None, "no other tags were looked up")
+    """Find the newest tag of the same format whose verdict is ``supported``, one after the other from the newest on.
+
+    ``look_ups`` is the maximum number of tags that are looked up. Nothing is raised if the tags can't be listed.
+    """
     if reference.tag is None:
         return Newest(None, "it has a digest and no tag to compare others with")
     version = parse_version(reference.tag)

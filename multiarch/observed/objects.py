@@ -17,7 +17,7 @@ from multiarch.kubernetes.manifests import (
     read_manifests,
     read_standard_input,
 )
-from multiarch.kubernetes.resources import WORKLOADS, Kind
+from multiarch.kubernetes.resources import DAEMON_SETS, DISRUPTION_BUDGETS, NODES, PODS, WORKLOADS
 from multiarch.kubernetes.source import ClusterAccess, LoadedObject
 from multiarch.observed.cluster import Running
 
@@ -56,7 +56,7 @@ def read_manifest_objects(paths: Sequence[str]) -> tuple[Iterator[LoadedObject],
 def read_workload_objects(cluster: KubernetesCluster, source: ObjectSource) -> Iterator[LoadedObject]:
     """Yield a cluster's workloads and pods. Raises MultiarchError for a missing namespace."""
     check_namespaces(cluster, source.namespaces)
-    yield from cluster.objects((*WORKLOADS, Kind.POD), namespaces=source.namespaces or None, selector=source.selector)
+    yield from cluster.objects((*WORKLOADS, PODS), namespaces=source.namespaces or None, selector=source.selector)
 
 
 def check_namespaces(cluster: KubernetesCluster, namespaces: Sequence[str]) -> None:
@@ -85,8 +85,8 @@ def read_running(cluster: KubernetesCluster, *, budgets: bool = False) -> Runnin
     """
     return Running(
         name=cluster.name,
-        pods=tuple(cluster.objects([Kind.POD], fields=_NOT_ENDED)),
-        nodes=tuple(cluster.objects([Kind.NODE])),
-        daemon_sets=tuple(cluster.objects([Kind.DAEMON_SET])),
-        budgets=tuple(cluster.objects([Kind.POD_DISRUPTION_BUDGET])) if budgets else (),
+        pods=tuple(cluster.objects([PODS], fields=_NOT_ENDED)),
+        nodes=tuple(cluster.objects([NODES])),
+        daemon_sets=tuple(cluster.objects([DAEMON_SETS])),
+        budgets=tuple(cluster.objects([DISRUPTION_BUDGETS])) if budgets else (),
     )

@@ -7,7 +7,7 @@ from typing import Protocol
 
 from multiarch.errors import MultiarchError
 from multiarch.kubernetes.cluster import KubernetesCluster
-from multiarch.kubernetes.resources import SECRETS, Kind
+from multiarch.kubernetes.resources import SECRETS, SERVICE_ACCOUNTS
 from multiarch.registry.credentials.pull_secrets import PodCredentials, PullSecrets, read_secret
 
 
@@ -71,7 +71,7 @@ def _read_accounts(cluster: KubernetesCluster, accounts: set[tuple[str, str]]) -
     """Return the secrets of these ServiceAccounts, as (namespace, name) pairs."""
     names = sorted({namespace for namespace, _ in accounts})
     found: set[tuple[str, str]] = set()
-    for each in cluster.objects([Kind.SERVICE_ACCOUNT], namespaces=names):
+    for each in cluster.objects([SERVICE_ACCOUNTS], namespaces=names):
         namespace = each.value["metadata"].get("namespace", "")
         if (namespace, each.value["metadata"]["name"]) in accounts:
             secrets = each.value.get("imagePullSecrets") or ()

@@ -13,12 +13,11 @@ from typing import Any
 from multiarch.facts.rebalance import CORDON_ANNOTATION
 from multiarch.kubernetes.cluster import KubernetesCluster
 from multiarch.kubernetes.errors import ClusterError, ConflictError
-from multiarch.kubernetes.resources import RESOURCES, Kind
+from multiarch.kubernetes.resources import NODES
 from multiarch.rebalance.clock import Clock
 from multiarch.rebalance.snapshot import explain_unfit, read_leftover
 
 _Patch = list[dict[str, Any]]
-_NODES = RESOURCES[Kind.NODE]
 _PATH = f"/metadata/annotations/{CORDON_ANNOTATION.replace('~', '~0').replace('/', '~1')}"
 _PAUSE = 0.2
 _TRIES = 20
@@ -76,14 +75,14 @@ def _patch(
 ) -> str | None:
     """Write ``changes`` of a node as it is; return what they say instead, or None for one that changes too often."""
     for _ in range(_TRIES):
-        value = cluster.get(_NODES, None, node)
+        value = cluster.get(NODES, None, node)
         found = changes(value)
         if value is None or isinstance(found, str):
             return str(found)
         version = value["metadata"]["resourceVersion"]
         try:
             unchanged = {"op": "test", "path": "/metadata/resourceVersion", "value": version}
-            cluster.patch(RESOURCES[Kind.NODE], None, node, [unchanged, *found])
+            cluster.patch(NODES, None, node, [unchanged, *found])
         except ConflictError:
             clock.sleep(_PAUSE)
         else:

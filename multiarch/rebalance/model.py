@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
-from multiarch.kubernetes.resources import Kind
+from multiarch.kubernetes.resources import ApiResource
 from multiarch.manifests.owners import WorkloadKey
 from multiarch.serialization import INLINED, OMITTED
 
@@ -21,7 +21,7 @@ class Controller:
     """
 
     uid: str
-    kind: Kind
+    resource: ApiResource
     name: str
     workload: WorkloadKey
     selector: str

@@ -8,7 +8,7 @@ from typing import Any
 from multiarch.facts.architectures import Architecture
 from multiarch.facts.labels import ARCHITECTURE
 from multiarch.kubernetes.cluster import KubernetesCluster
-from multiarch.kubernetes.resources import RESOURCES, Kind
+from multiarch.kubernetes.resources import NODES, PODS
 from multiarch.rebalance.candidates import explain_annotation
 from multiarch.rebalance.clock import Clock, Patience
 from multiarch.rebalance.lease import Lease
@@ -19,7 +19,6 @@ BUDGET_SECONDS = 60.0
 """How long a pod waits for its PodDisruptionBudget to allow the eviction."""
 _LOOK_SECONDS = 2.0
 _ASK_SECONDS = 5.0
-_PODS, _NODES = RESOURCES[Kind.POD], RESOURCES[Kind.NODE]
 
 
 class Mover:
@@ -53,7 +52,7 @@ class Mover:
 
     def _why_left(self, move: Move, node: str) -> str:
         """Return why a pod that was planned to be moved is not evicted now."""
-        found = self._patience.do(lambda: self._cluster.get(_PODS, move.namespace, move.name))
+        found = self._patience.do(lambda: self._cluster.get(PODS, move.namespace, move.name))
         if found is None or found["metadata"]["uid"] != move.uid:
             return "it is gone"
         if found["metadata"].get("deletionTimestamp"):
@@ -83,7 +82,7 @@ class Mover:
             rejection = self._patience.do(lambda: self._evict(move))
             if not rejection:
                 return before, ""
-            found = self._patience.do(lambda: self._cluster.get(_PODS, move.namespace, move.name))
+            found = self._patience.do(lambda: self._cluster.get(PODS, move.namespace, move.name))
             if found is None or found["metadata"]["uid"] != move.uid or found["metadata"].get("deletionTimestamp"):
                 # An answer that was lost may have been the eviction's: wait for the replacement.
                 return before, ""
@@ -147,8 +146,7 @@ class Mover:
     def _not_wanted(self, move: Move, there: list[Mapping[str, Any]]) -> bool:
         """Return whether the controller is gone, or has as many pods as it is to have without the one that is moved."""
         controller = move.controller
-        kind = RESOURCES[controller.kind]
-        found = self._patience.do(lambda: self._cluster.get(kind, move.namespace, controller.name))
+        found = self._patience.do(lambda: self._cluster.get(controller.resource, move.namespace, controller.name))
         if found is None or found["metadata"]["uid"] != controller.uid or found["metadata"].get("deletionTimestamp"):
             return True
         wanted = (found.get("spec") or {}).get("replicas", 1)
@@ -159,9 +157,7 @@ class Mover:
         """Yield the pods of the same controller that have not ended."""
 
         def listed() -> Iterator[Mapping[str, Any]]:
-            for found in self._cluster.objects(
-                [Kind.POD], namespaces=[move.namespace], selector=move.controller.selector
-            ):
+            for found in self._cluster.objects([PODS], namespaces=[move.namespace], selector=move.controller.selector):
                 owners = found.value["metadata"].get("ownerReferences") or ()
                 ended = (found.value.get("status") or {}).get("phase") in ("Succeeded", "Failed")
                 if not ended and any(each.get("uid") == move.controller.uid for each in owners):
@@ -172,7 +168,7 @@ class Mover:
     def _architecture(self, node: str) -> Architecture | None:
         """Return a node's architecture; None for a node that is gone, or does not say."""
         if node not in self._architectures:
-            value = self._patience.do(lambda: self._cluster.get(_NODES, None, node))
+            value = self._patience.do(lambda: self._cluster.get(NODES, None, node))
             if value is None:
                 return None
             label = (value["metadata"].get("labels") or {}).get(ARCHITECTURE)

@@ -15,7 +15,7 @@ from multiarch.facts.labels import ARCHITECTURE
 from multiarch.facts.rebalance import PLACEHOLDER_LABEL, PLACEHOLDER_NAMESPACE
 from multiarch.kubernetes.cluster import KubernetesCluster
 from multiarch.kubernetes.errors import ClusterError, ConflictError
-from multiarch.kubernetes.resources import RESOURCES, Kind
+from multiarch.kubernetes.resources import PODS
 from multiarch.manifests import restricted
 from multiarch.rebalance.clock import Clock, Patience
 from multiarch.rebalance.lease import Lease
@@ -29,7 +29,6 @@ _LONGEST_SECONDS = 3600
 _GONE_SECONDS = 60.0
 _LOOK_SECONDS = 2.0
 _SERVER_FAULT = 500
-_PODS = RESOURCES[Kind.POD]
 
 
 class Placeholders:
@@ -77,7 +76,7 @@ class Placeholders:
             return ""
         name, end = _name(move, self._run), self._clock.elapsed() + _GONE_SECONDS
         self._patience.do(partial(self._delete, name))
-        while self._patience.do(partial(self._cluster.get, _PODS, PLACEHOLDER_NAMESPACE, name)) is not None:
+        while self._patience.do(partial(self._cluster.get, PODS, PLACEHOLDER_NAMESPACE, name)) is not None:
             if self._clock.elapsed() >= end or self._clock.wait(_LOOK_SECONDS):
                 return "its placeholder does not end"
         return ""
@@ -88,24 +87,22 @@ class Placeholders:
         A run that has lost the Lease must not delete those of the run that has it.
         """
         selector = PLACEHOLDER_LABEL if others else f"{PLACEHOLDER_LABEL}={_label(self._run)}"
-        listed = self._cluster.objects([Kind.POD], namespaces=[PLACEHOLDER_NAMESPACE], selector=selector)
+        listed = self._cluster.objects([PODS], namespaces=[PLACEHOLDER_NAMESPACE], selector=selector)
         for name in [found.value["metadata"]["name"] for found in listed]:
             self._delete(name)
 
     def _create(self, move: Move) -> None:
         try:
-            self._cluster.create(_PODS, PLACEHOLDER_NAMESPACE, _pod(move, self._run))
+            self._cluster.create(PODS, PLACEHOLDER_NAMESPACE, _pod(move, self._run))
         except ConflictError:
             return
 
     def _delete(self, name: str) -> None:
-        self._cluster.delete(_PODS, PLACEHOLDER_NAMESPACE, name)
+        self._cluster.delete(PODS, PLACEHOLDER_NAMESPACE, name)
 
     def _placed(self, moves: Sequence[Move]) -> set[str]:
         listed = self._patience.do(
-            lambda: list(
-                self._cluster.objects([Kind.POD], namespaces=[PLACEHOLDER_NAMESPACE], selector=PLACEHOLDER_LABEL)
-            )
+            lambda: list(self._cluster.objects([PODS], namespaces=[PLACEHOLDER_NAMESPACE], selector=PLACEHOLDER_LABEL))
         )
         there = {found.value["metadata"]["name"] for found in listed if _keeps_room(found.value)}
         return {move.uid for move in moves if _name(move, self._run) in there}

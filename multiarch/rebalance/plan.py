@@ -73,8 +73,8 @@ def make_plan(
         if not left or len(nodes) == max_nodes:
             break
         moves = _moves(name, movable[name], snapshot, choice, room, staying)[:left]
-        room.move(name, [(each.pod, target) for each, _, target in moves])
         if moves:
+            room.move(name, [(each.pod, target) for each, _, target in moves])
             stay = sum(not each.pod.daemon for each in by_node[name]) - len(moves)
             nodes.append(NodeMoves(name, states[name].group, tuple(move for _, move, _ in moves), stay))
         left -= len(moves)
@@ -167,12 +167,4 @@ def _moves(
 def get_workload(each: LivePod, snapshot: Snapshot) -> WorkloadKey:
     """Return the object at the end of a pod's chain of owners, as far as it was read."""
     found = snapshot.controllers.get(each.controller)
-    if found is not None:
-        return found.workload
-    owner = each.pod.owner
-    namespace = each.pod.namespace
-    return (
-        WorkloadKey(namespace, "Pod", each.pod.name)
-        if owner is None
-        else WorkloadKey(namespace, owner.kind, owner.name)
-    )
+    return each.pod.workload if found is None else found.workload

@@ -14,7 +14,7 @@ from functools import partial
 
 from multiarch.errors import MultiarchError
 from multiarch.kubernetes.cluster import KubernetesCluster
-from multiarch.kubernetes.resources import RESOURCES, Kind
+from multiarch.kubernetes.resources import NODES
 from multiarch.manifests.owners import WorkloadKey
 from multiarch.rebalance.clock import Clock, Patience
 from multiarch.rebalance.cordon import cordon_node, uncordon_node
@@ -24,7 +24,6 @@ from multiarch.rebalance.moving import Mover
 from multiarch.rebalance.placeholders import Placeholders
 from multiarch.rebalance.snapshot import Snapshot, explain_unfit, read_leftover, read_snapshot
 
-_NODES = RESOURCES[Kind.NODE]
 _STEP_SECONDS = 5.0
 _ALONE = "Runs leave the workload alone for a day."
 _CLEANUP_SECONDS = 90.0
@@ -139,7 +138,7 @@ class Run:
 
     def _undo_leftovers(self) -> None:
         """Uncordon what earlier runs left: they have ended, because this one has the Lease."""
-        nodes = self._patience.do(lambda: list(self._cluster.objects([Kind.NODE])))
+        nodes = self._patience.do(lambda: list(self._cluster.objects([NODES])))
         for found in nodes:
             if (leftover := read_leftover(found.value)) is not None:
                 self._undo(leftover)
@@ -236,7 +235,7 @@ class Run:
     def _why_node_is_lost(self, node: str) -> str:
         """Return why a node that this run has cordoned is not to be emptied any more, a clause, or an empty string."""
         self._patience.do(self._lease.renew)
-        value = self._patience.do(lambda: self._cluster.get(_NODES, None, node))
+        value = self._patience.do(lambda: self._cluster.get(NODES, None, node))
         if value is None:
             return "it was deleted"
         found = read_leftover(value)

@@ -10,7 +10,7 @@ from typing import Any
 
 from multiarch.facts.rebalance import CORDON_ANNOTATION
 from multiarch.kubernetes.cluster import KubernetesCluster
-from multiarch.kubernetes.resources import Kind
+from multiarch.kubernetes.resources import REPLICA_SETS, REPLICATION_CONTROLLERS, STATEFUL_SETS, ApiResource
 from multiarch.kubernetes.source import LoadedObject, add_object_source
 from multiarch.manifests.disruption_budgets import DisruptionBudget, read_disruption_budgets
 from multiarch.manifests.owners import get_owner, get_workload_key
@@ -22,7 +22,9 @@ from multiarch.scheduling.pods import Pod
 
 _LEAVING = ("ToBeDeletedByClusterAutoscaler", "karpenter.sh/disrupted", "karpenter.sh/disruption")
 """Taints of nodes that an autoscaler is draining."""
-REPLACE_PODS = (Kind.REPLICA_SET, Kind.STATEFUL_SET, Kind.REPLICATION_CONTROLLER)
+REPLACE_PODS: Mapping[str, ApiResource] = {
+    each.kind: each for each in (REPLICA_SETS, STATEFUL_SETS, REPLICATION_CONTROLLERS)
+}
 """Kinds that create another pod for one that is evicted, and lose no work by it."""
 
 
@@ -96,7 +98,7 @@ class Snapshot:
 def read_snapshot(cluster: KubernetesCluster) -> Snapshot:
     """Read a cluster. It takes the right to list what is read, in the whole cluster. Raises ClusterError."""
     # What replaces pods is read before them, so that a pod's controller is known unless it is new.
-    controllers = list(cluster.objects(REPLACE_PODS))
+    controllers = list(cluster.objects(REPLACE_PODS.values()))
     return take_snapshot(read_running(cluster, budgets=True), controllers)
 
 
@@ -152,16 +154,16 @@ def _controllers(found: Sequence[LoadedObject]) -> Iterator[Controller]:
     revisions = [
         each
         for each in found
-        if each.value["kind"] == Kind.REPLICA_SET and (each.value.get("spec") or {}).get("replicas", 1) != 0
+        if each.value["kind"] == REPLICA_SETS.kind and (each.value.get("spec") or {}).get("replicas", 1) != 0
     ]
     active = Counter(owner for each in revisions if (owner := get_owner(each.value)) is not None)
     for each in found:
         kind, owner = str(each.value["kind"]), get_owner(each.value)
         selector = (each.value.get("spec") or {}).get("selector") or {}
-        labels = selector if kind == Kind.REPLICATION_CONTROLLER else selector.get("matchLabels") or {}
+        labels = selector if kind == REPLICATION_CONTROLLERS.kind else selector.get("matchLabels") or {}
         yield Controller(
             uid=str(each.value["metadata"]["uid"]),
-            kind=Kind(kind),
+            resource=REPLACE_PODS[kind],
             name=str(each.value["metadata"]["name"]),
             workload=owner or get_workload_key(each.value),
             selector=",".join(f"{key}={value}" for key, value in sorted(labels.items())),
@@ -176,6 +178,6 @@ def _changing(value: Mapping[str, Any], *, rolling: bool) -> str:
     if rolling:
         return "its workload is being rolled out"
     status = value.get("status") or {}
-    if value["kind"] == Kind.STATEFUL_SET and status.get("currentRevision") != status.get("updateRevision"):
+    if value["kind"] == STATEFUL_SETS.kind and status.get("currentRevision") != status.get("updateRevision"):
         return "its StatefulSet has an update that is not complete, and a new pod may be of another revision"
     return ""

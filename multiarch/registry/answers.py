@@ -49,12 +49,6 @@ _BEFORE: tuple[tuple[type[Exception], RegistryReason, str], ...] = (
 )
 
 
-class RejectionError(RegistryError):
-    """An error response, and the seconds that its Retry-After requests."""
-
-    retry_after: float | None = None
-
-
 async def read_chunks(operation: ReadOperation, response: aiohttp.ClientResponse) -> AsyncGenerator[bytes, None]:
     """Yield the body in chunks. Raises RegistryError (TRUNCATED, TIMEOUT, UNSUPPORTED)."""
     host = get_host(response.url)
@@ -83,7 +77,7 @@ async def read_body(operation: ReadOperation, response: aiohttp.ClientResponse, 
 
 async def describe_rejection(
     operation: ReadOperation, response: aiohttp.ClientResponse, secrets: Iterable[str] = ()
-) -> RejectionError:
+) -> RegistryError:
     """Return the error for a response with an unexpected status."""
     message = await _error_message(operation, response)
     status = response.status
@@ -94,9 +88,7 @@ async def describe_rejection(
     wait = retry_after(response.headers.get("Retry-After"), time.time())
     if wait is not None and reason is RegistryReason.RATE_LIMITED:
         detail = f"{detail}, and says to retry in {wait:.0f} s"
-    error = RejectionError(reason, detail, registry=operation.registry, reference=operation.reference)
-    error.retry_after = wait
-    return error
+    return RegistryError(reason, detail, operation.reference, retry_after=wait)
 
 
 def _reason(status: int) -> RegistryReason:

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from typing import TypeVar
 
 import aiohttp
 from cachetools import LRUCache, TTLCache
 
-from multiarch.registry.answers import RejectionError
-from multiarch.registry.endpoints import Endpoint
 from multiarch.registry.errors import RegistryError, RegistryReason
 from multiarch.registry.operation import Deadline, ReadOperation
 from multiarch.registry.settings import REMEMBERED, RegistrySettings
@@ -41,61 +39,50 @@ class Attempts:
         self._not_before: LRUCache[str, float] = LRUCache(REMEMBERED)
         self._down: TTLCache[str, RegistryError] = TTLCache(REMEMBERED, ttl=settings.down_seconds)
 
-    async def run(
-        self,
-        operation: ReadOperation,
-        endpoints: Sequence[Endpoint],
-        work: Callable[[ReadOperation, Endpoint], Awaitable[T]],
-    ) -> T:
+    async def run(self, operation: ReadOperation, work: Callable[[ReadOperation], Awaitable[T]]) -> T:
         """Return the first result of ``work``. A mirror gets one attempt and half the time left; the origin the rest.
 
         Raises:
             RegistryError: the origin's error, with the mirrors' reasons.
         """
-        *mirrors, origin = endpoints
         failed = []
-        for mirror in mirrors:
+        for mirror in operation.mirrors:
             deadline = Deadline(operation.deadline.left / 2, within=operation.deadline)
-            own = replace(operation, deadline=deadline)
             try:
-                return await self._try(own, mirror, work, 0)
+                return await self._try(replace(operation, endpoint=mirror, deadline=deadline), work, 0)
             except RegistryError as error:
                 failed.append(f"{mirror.host}: {error.reason}")
         try:
-            return await self._try(operation, origin, work, self._policy.retries)
+            return await self._try(operation, work, self._policy.retries)
         except RegistryError as error:
             if failed:
                 detail = f"{error.detail}; mirrors: {', '.join(failed)}"
-                raise operation.error(error.reason, detail, error.hint) from error
+                made = RegistryError(
+                    error.reason, detail, operation.reference, error.hint, retry_after=error.retry_after
+                )
+                raise made from error
             raise
 
-    async def _try(
-        self,
-        operation: ReadOperation,
-        endpoint: Endpoint,
-        work: Callable[[ReadOperation, Endpoint], Awaitable[T]],
-        retries: int,
-    ) -> T:
-        attempt = 0
+    async def _try(self, operation: ReadOperation, work: Callable[[ReadOperation], Awaitable[T]], retries: int) -> T:
+        attempt, host = 0, operation.endpoint.host
         while True:
-            await self._wait_for(operation, endpoint.host)
+            await self._wait_for(operation, host)
             try:
-                return await work(operation, endpoint)
+                return await work(operation)
             except RegistryError as error:
                 retried = error.reason in _TEMPORARY and attempt < retries
-                wait = self._wait(error, endpoint.host, attempt) if retried else 0.0
+                wait = self._wait(error, host, attempt) if retried else 0.0
                 if not retried or wait >= operation.deadline.left:
-                    self._remember(endpoint.host, error)
+                    self._remember(host, error)
                     raise
                 await asyncio.sleep(wait)
             attempt += 1
 
     def _wait(self, error: RegistryError, host: str, attempt: int) -> float:
         """Return seconds until the next attempt. A Retry-After holds for all requests to its host."""
-        asked = error.retry_after if isinstance(error, RejectionError) else None
-        if asked is not None:
-            self._not_before[host] = max(time.monotonic() + asked, self._not_before.get(host, 0.0))
-        return self._policy.wait(attempt, asked)
+        if error.retry_after is not None:
+            self._not_before[host] = max(time.monotonic() + error.retry_after, self._not_before.get(host, 0.0))
+        return self._policy.wait(attempt, error.retry_after)
 
     def _remember(self, host: str, error: RegistryError) -> None:
         if isinstance(error.__cause__, _NOT_CONNECTED) and error.reason is RegistryReason.UNREACHABLE:

@@ -10,7 +10,7 @@ import base64
 import re
 import time
 from collections.abc import AsyncIterator, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import aiohttp
 from cachetools import LRUCache
@@ -22,7 +22,6 @@ from multiarch.registry.decoding import decode_json
 from multiarch.registry.endpoints import Endpoint
 from multiarch.registry.errors import RegistryError, RegistryReason
 from multiarch.registry.operation import ReadOperation
-from multiarch.registry.reference import Reference
 from multiarch.registry.settings import REMEMBERED, RegistrySettings
 from multiarch.registry.transport import RegistryTransport
 
@@ -109,12 +108,12 @@ class Authenticator:
         self._sources = credentials
         self._states: LRUCache[tuple[str, str, str], AuthState] = LRUCache(REMEMBERED)
 
-    def state(self, endpoint: Endpoint, reference: Reference) -> AuthState:
+    def state(self, operation: ReadOperation) -> AuthState:
         """Return the state of a repository at an endpoint, for the other methods."""
-        key = endpoint.host, endpoint.path, reference.repository
+        key = operation.endpoint.host, operation.endpoint.path, operation.reference.repository
         return self._states.setdefault(key, AuthState())
 
-    async def header(self, operation: ReadOperation, endpoint: Endpoint, reference: Reference, state: AuthState) -> str:
+    async def header(self, operation: ReadOperation, state: AuthState) -> str:
         """Return the Authorization to send first, a new one if the last one has expired.
 
         Empty before the first challenge. Raises RegistryError if no token can be obtained.
@@ -125,15 +124,13 @@ class Authenticator:
                 state.forget()
                 # The endpoint may want something else by now, and says so if a request has no token.
                 state.challenge = None
-                await self._get(operation, endpoint, reference, state, challenge)
+                await self._get(operation, state, challenge)
                 state.challenge = challenge
         return state.header
 
     async def answer(
         self,
         operation: ReadOperation,
-        endpoint: Endpoint,
-        reference: Reference,
         state: AuthState,
         response: aiohttp.ClientResponse,
         *,
@@ -156,19 +153,17 @@ class Authenticator:
                     return False
             else:
                 state.forget()
-            await self._get(operation, endpoint, reference, state, challenge)
+            await self._get(operation, state, challenge)
             state.challenge = challenge
             return True
 
-    async def _get(
-        self, operation: ReadOperation, endpoint: Endpoint, reference: Reference, state: AuthState, challenge: Challenge
-    ) -> None:
+    async def _get(self, operation: ReadOperation, state: AuthState, challenge: Challenge) -> None:
         if state.candidates is None:
-            state.candidates = self._candidates(endpoint, reference)
+            state.candidates = self._candidates(operation)
             await state.advance()
         while True:
             try:
-                header, lifetime = await self._header_for(operation, endpoint, reference, challenge, state.credential)
+                header, lifetime = await self._header_for(operation, challenge, state.credential)
             except RegistryError as error:
                 rejected = error.reason is RegistryReason.DENIED and state.credential is not None
                 if rejected and await state.advance():
@@ -178,13 +173,14 @@ class Authenticator:
             state.generation += 1
             return
 
-    async def _candidates(self, endpoint: Endpoint, reference: Reference) -> AsyncIterator[Credential | None]:
+    async def _candidates(self, operation: ReadOperation) -> AsyncIterator[Credential | None]:
         """Query one source after the other; yield None if none has a credential.
 
         A source that fails is skipped. Raises its RegistryError if no other has a credential.
         """
-        registry = reference.registry if endpoint.namespace is None else endpoint.host
-        asked = Reference(registry, reference.repository, reference.tag, reference.digest)
+        asked = operation.reference
+        if operation.endpoint.namespace is not None:
+            asked = replace(asked, registry=operation.endpoint.host)
         tried: list[Credential] = []
         fault: RegistryError | None = None
         for source in self._sources:
@@ -204,37 +200,28 @@ class Authenticator:
             yield None
 
     async def _header_for(
-        self,
-        operation: ReadOperation,
-        endpoint: Endpoint,
-        reference: Reference,
-        challenge: Challenge,
-        credential: Credential | None,
+        self, operation: ReadOperation, challenge: Challenge, credential: Credential | None
     ) -> tuple[str, float]:
         if challenge.scheme == "bearer":
             started = time.monotonic()
-            token, lifetime = await self._token(operation, endpoint, reference, challenge, credential)
+            token, lifetime = await self._token(operation, challenge, credential)
             return f"Bearer {token}", lifetime - (time.monotonic() - started)
+        host = operation.endpoint.host
         if credential is None:
-            detail = f"{endpoint.host} requires a user name and password; no credentials found"
+            detail = f"{host} requires a user name and password; no credentials found"
             raise operation.error(RegistryReason.DENIED, detail)
         if not credential.username or not credential.password:
             source = credential.source or "the credential"
-            detail = f"{endpoint.host} requires a user name and password; {source} has a token"
+            detail = f"{host} requires a user name and password; {source} has a token"
             raise operation.error(RegistryReason.DENIED, detail)
         ends = float("inf") if credential.expires is None else credential.expires - time.time() - _MARGIN
         return f"Basic {_basic(credential)}", ends
 
     async def _token(
-        self,
-        operation: ReadOperation,
-        endpoint: Endpoint,
-        reference: Reference,
-        challenge: Challenge,
-        credential: Credential | None,
+        self, operation: ReadOperation, challenge: Challenge, credential: Credential | None
     ) -> tuple[str, float]:
-        realm = self._realm(operation, endpoint, challenge)
-        scope = challenge.parameters.get("scope") or f"repository:{reference.repository}:pull"
+        realm = self._realm(operation, challenge)
+        scope = challenge.parameters.get("scope") or f"repository:{operation.reference.repository}:pull"
         service = challenge.parameters.get("service", "")
         parameters = ({"service": service} if service else {}) | {"scope": scope}
         headers, form, method = {}, None, "GET"
@@ -249,11 +236,10 @@ class Authenticator:
             if credential is not None:
                 headers["Authorization"] = f"Basic {_basic(credential)}"
         # A token server on the same host uses the endpoint's certificates.
-        server = endpoint if get_host(realm) == endpoint.host else Endpoint(get_host(realm), scheme=realm.scheme)
+        if get_host(realm) != operation.endpoint.host:
+            operation = replace(operation, endpoint=Endpoint(get_host(realm), scheme=realm.scheme))
         secrets = () if credential is None else (*credential.secrets, _basic(credential))
-        async with self._transport.request(
-            operation, server, method, realm, headers, form=form, queue="tokens "
-        ) as response:
+        async with self._transport.request(operation, method, realm, headers, form=form, queue="tokens ") as response:
             if response.status != _OK:
                 error = await describe_rejection(operation, response, secrets)
                 if error.reason is RegistryReason.DENIED:
@@ -264,7 +250,8 @@ class Authenticator:
             body = await read_body(operation, response, _LIMIT)
         return _read_token(operation, realm, body)
 
-    def _realm(self, operation: ReadOperation, endpoint: Endpoint, challenge: Challenge) -> URL:
+    def _realm(self, operation: ReadOperation, challenge: Challenge) -> URL:
+        named_by = operation.endpoint.host
         text = challenge.parameters["realm"]
         try:
             realm = URL(text)
@@ -273,7 +260,7 @@ class Authenticator:
             fine = False
         if not fine:
             raise operation.error(RegistryReason.MALFORMED, "the registry's token server is not an https:// URL")
-        if realm.scheme == "http" and not self._settings.allows_plain_http(get_host(realm), named_by=endpoint.host):
+        if realm.scheme == "http" and not self._settings.allows_plain_http(get_host(realm), named_by=named_by):
             detail = f"the registry's token server is http://{get_host(realm)}"
             raise operation.error(RegistryReason.REJECTED_HTTP, detail)
         return realm

@@ -3,55 +3,47 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import AsyncGenerator
 from urllib.parse import urlsplit
 
 import aiohttp
 
-from multiarch.registry.answers import get_host
+from multiarch.registry.answers import get_host, read_chunks
 from multiarch.registry.decoding import decode_json
 from multiarch.registry.errors import RegistryReason
 from multiarch.registry.model import MANIFEST_TYPES, Descriptor, Manifest, compute_digest
 from multiarch.registry.operation import ReadOperation
-from multiarch.registry.reference import Reference, check_digest, is_tag
+from multiarch.registry.reference import check_digest, is_tag
 
 _SIGNED = "application/vnd.docker.distribution.manifest.v1+prettyjws"
 """Docker's schema 1 with signatures."""
 
 
-class BlobCheck:
-    """Checks a blob while it is read: its size at once, its digest at the end."""
+async def read_blob(
+    operation: ReadOperation, descriptor: Descriptor, response: aiohttp.ClientResponse
+) -> AsyncGenerator[bytes, None]:
+    """Yield a blob in chunks; its digest must be a valid one.
 
-    def __init__(self, operation: ReadOperation, descriptor: Descriptor) -> None:
-        """Raise RegistryError (MALFORMED) if the descriptor itself is invalid."""
-        if (fault := check_digest(descriptor.digest)) is not None:
-            raise operation.error(RegistryReason.MALFORMED, f"{descriptor.digest!r}: {fault}")
-        self._operation = operation
-        self._expected = descriptor
-        self._size = 0
-        self._algorithm = descriptor.digest.partition(":")[0]
-        self._hash = hashlib.new(self._algorithm)
-
-    def add(self, chunk: bytes) -> None:
-        """Add a chunk; raise TOO_LARGE as soon as there are too many bytes."""
-        self._size += len(chunk)
-        self._hash.update(chunk)
-        if self._size > self._expected.size:
-            detail = f"the response is longer than the blob's {self._expected.size} bytes"
-            raise self._operation.error(RegistryReason.TOO_LARGE, detail)
-
-    def finish(self) -> None:
-        """Raise TRUNCATED or WRONG_DIGEST if this was not the blob."""
-        if self._size < self._expected.size:
-            detail = f"received {self._size} of the blob's {self._expected.size} bytes"
-            raise self._operation.error(RegistryReason.TRUNCATED, detail)
-        found = f"{self._algorithm}:{self._hash.hexdigest()}"
-        if found != self._expected.digest:
-            raise self._operation.error(RegistryReason.WRONG_DIGEST, f"the content's digest is {found}")
+    Raises RegistryError: TOO_LARGE as soon as there are too many bytes, and at the end TRUNCATED or WRONG_DIGEST if
+    this was not the blob.
+    """
+    algorithm, size = descriptor.digest.partition(":")[0], 0
+    digest = hashlib.new(algorithm)
+    async for chunk in read_chunks(operation, response):
+        size += len(chunk)
+        digest.update(chunk)
+        if size > descriptor.size:
+            detail = f"the response is longer than the blob's {descriptor.size} bytes"
+            raise operation.error(RegistryReason.TOO_LARGE, detail)
+        yield chunk
+    if size < descriptor.size:
+        raise operation.error(RegistryReason.TRUNCATED, f"received {size} of the blob's {descriptor.size} bytes")
+    found = f"{algorithm}:{digest.hexdigest()}"
+    if found != descriptor.digest:
+        raise operation.error(RegistryReason.WRONG_DIGEST, f"the content's digest is {found}")
 
 
-def check_manifest(
-    operation: ReadOperation, reference: Reference, response: aiohttp.ClientResponse, body: bytes
-) -> Manifest:
+def check_manifest(operation: ReadOperation, response: aiohttp.ClientResponse, body: bytes) -> Manifest:
     """Return the manifest that was requested. Raises RegistryError (MALFORMED, WRONG_DIGEST)."""
     host = get_host(response.url)
     media_type = _media_type(response, body)
@@ -59,7 +51,7 @@ def check_manifest(
         raise operation.error(
             RegistryReason.MALFORMED, f"{host} sent {media_type or 'an unknown media type'} instead of a manifest"
         )
-    expected = reference.digest or response.headers.get("Docker-Content-Digest")
+    expected = operation.reference.digest or response.headers.get("Docker-Content-Digest")
     if not expected:
         return Manifest(media_type, compute_digest(body), body)
     if (fault := check_digest(expected)) is not None:

@@ -16,13 +16,13 @@ import aiohttp
 from cachetools import LRUCache
 from yarl import URL
 
-from multiarch.registry.answers import describe_rejection, read_body, read_chunks
+from multiarch.registry.answers import describe_rejection, read_body
 from multiarch.registry.attempts import Attempts
 from multiarch.registry.authentication import Authenticator, describe_identity
-from multiarch.registry.checks import BlobCheck, check_manifest, find_next_page, read_tag_names
+from multiarch.registry.checks import check_manifest, find_next_page, read_blob, read_tag_names
 from multiarch.registry.credentials.model import Credentials
 from multiarch.registry.endpoints import Endpoint, HostsFileError, list_endpoints
-from multiarch.registry.errors import RegistryReason
+from multiarch.registry.errors import RegistryError, RegistryReason
 from multiarch.registry.model import MANIFEST_TYPES, Descriptor, Manifest
 from multiarch.registry.operation import ReadOperation
 from multiarch.registry.reference import Reference, check_digest
@@ -88,9 +88,7 @@ class RegistryClient:
         known = self._manifests.get((reference.name, reference.digest or ""))
         if known is not None:
             return known
-        operation = self._operation(reference)
-        endpoints = self._endpoints_of(operation, reference)
-        content = await self._attempts.run(operation, endpoints, lambda own, host: self._fetch(own, host, reference))
+        content = await self._attempts.run(self._operation(reference), self._fetch)
         if len(content.content) <= self._settings.memory_bytes:
             self._manifests[reference.name, content.digest] = content
         return content
@@ -102,84 +100,66 @@ class RegistryClient:
         """
         if reference.digest is not None:
             return reference.digest
-        operation = self._operation(reference)
-        endpoints = self._endpoints_of(operation, reference)
-        found = await self._attempts.run(operation, endpoints, lambda own, host: self._head(own, host, reference))
+        found = await self._attempts.run(self._operation(reference), self._head)
         return found or (await self.manifest(reference)).digest
 
     async def blob(self, reference: Reference, descriptor: Descriptor, *, limit: int) -> bytes:
         """Return a blob, whole and verified. Raises RegistryError, TOO_LARGE above ``limit`` bytes."""
-        operation = self._operation(reference.at(descriptor.digest))
         limit = min(limit, self._settings.blob_limit)
         if descriptor.size > limit:
             detail = f"the blob has {descriptor.size} bytes; the limit is {limit}"
-            raise operation.error(RegistryReason.TOO_LARGE, detail)
+            raise RegistryError(RegistryReason.TOO_LARGE, detail, reference.at(descriptor.digest))
         known = self._blobs.get((reference.name, descriptor.digest))
         if known is not None:
             return known
-        endpoints = self._endpoints_of(operation, reference)
 
-        async def fetch(operation: ReadOperation, endpoint: Endpoint) -> bytes:
-            check = BlobCheck(operation, descriptor)
-            opening = self._open(operation, endpoint, reference, "GET", f"blobs/{descriptor.digest}")
-            async with opening as response:
-                body = bytearray()
-                async for chunk in read_chunks(operation, response):
-                    check.add(chunk)
-                    body += chunk
-                check.finish()
+        async def fetch(operation: ReadOperation) -> bytes:
+            async with self._open(operation, "GET", f"blobs/{descriptor.digest}") as response:
+                body = b"".join([chunk async for chunk in read_blob(operation, descriptor, response)])
                 await self._await_turn(operation, body)
-                return bytes(body)
+                return body
 
-        content = await self._attempts.run(operation, endpoints, fetch)
+        content = await self._attempts.run(self._blob_operation(reference, descriptor), fetch)
         if len(content) <= min(_REMEMBERED_BLOB, self._settings.memory_bytes):
             self._blobs[reference.name, descriptor.digest] = content
         return content
 
     async def stream(self, reference: Reference, descriptor: Descriptor) -> AsyncGenerator[bytes, None]:
         """Yield a blob in chunks of at most 128 KiB. Raises RegistryError, WRONG_DIGEST only at the end."""
-        operation = self._operation(reference.at(descriptor.digest), self._settings.stream_seconds)
-        check = BlobCheck(operation, descriptor)
-        endpoints = self._endpoints_of(operation, reference)
+        operation = self._blob_operation(reference, descriptor, self._settings.stream_seconds)
 
-        async def opened(operation: ReadOperation, endpoint: Endpoint) -> tuple[AsyncExitStack, aiohttp.ClientResponse]:
+        async def opened(operation: ReadOperation) -> tuple[AsyncExitStack, aiohttp.ClientResponse]:
             async with AsyncExitStack() as stack:
-                opening = self._open(operation, endpoint, reference, "GET", f"blobs/{descriptor.digest}")
+                opening = self._open(operation, "GET", f"blobs/{descriptor.digest}")
                 response = await stack.enter_async_context(opening)
                 return stack.pop_all(), response
 
-        stack, response = await self._attempts.run(operation, endpoints, opened)
+        stack, response = await self._attempts.run(operation, opened)
         async with stack:
-            async for chunk in read_chunks(operation, response):
-                check.add(chunk)
+            async for chunk in read_blob(operation, descriptor, response):
                 yield chunk
-            check.finish()
 
     async def tags(self, reference: Reference) -> tuple[str, ...]:
         """Return the repository's tags, sorted. Raises RegistryError, TOO_LARGE above ``tags_limit``."""
-        operation = self._operation(reference)
-        endpoints = self._endpoints_of(operation, reference)
-        found = await self._attempts.run(operation, endpoints, lambda own, host: self._all_tags(own, host, reference))
-        return tuple(sorted(found))
+        return tuple(sorted(await self._attempts.run(self._operation(reference), self._all_tags)))
 
     # Manifests
 
-    async def _fetch(self, operation: ReadOperation, endpoint: Endpoint, reference: Reference) -> Manifest:
-        opening = self._open(operation, endpoint, reference, "GET", _manifest_path(reference), {"Accept": _ACCEPT})
-        async with opening as response:
+    async def _fetch(self, operation: ReadOperation) -> Manifest:
+        path = _manifest_path(operation.reference)
+        async with self._open(operation, "GET", path, {"Accept": _ACCEPT}) as response:
             body = await read_body(operation, response, self._settings.manifest_limit)
             await self._await_turn(operation, body)
-            return check_manifest(operation, reference, response, body)
+            return check_manifest(operation, response, body)
 
-    async def _head(self, operation: ReadOperation, endpoint: Endpoint, reference: Reference) -> str | None:
+    async def _head(self, operation: ReadOperation) -> str | None:
         """Return the digest of the reference's tag, by a HEAD request; None if the answer does not say it.
 
         Raises RegistryError if the tag is gone, and if the registry wants fewer requests.
         """
         every = tuple(range(200, 600))
-        path = _manifest_path(reference)
-        opening = self._open(operation, endpoint, reference, "HEAD", path, {"Accept": _ACCEPT}, every)
-        async with opening as response:
+        path = _manifest_path(operation.reference)
+        async with self._open(operation, "HEAD", path, {"Accept": _ACCEPT}, every) as response:
             if response.status in {_NOT_FOUND, _TOO_MANY}:
                 raise await describe_rejection(operation, response)
             digest = response.headers.get("Docker-Content-Digest", "")
@@ -187,7 +167,7 @@ class RegistryClient:
 
     # Tags
 
-    async def _all_tags(self, operation: ReadOperation, endpoint: Endpoint, reference: Reference) -> set[str]:
+    async def _all_tags(self, operation: ReadOperation) -> set[str]:
         found: set[str] = set()
         path: str | None = f"tags/list?n={_TAGS_PER_PAGE}"
         read: set[str] = set()
@@ -195,7 +175,7 @@ class RegistryClient:
             if path in read or len(read) > self._settings.tags_limit:
                 raise operation.error(RegistryReason.MALFORMED, "the tag list has no last page")
             read.add(path)
-            async with self._open(operation, endpoint, reference, "GET", path) as response:
+            async with self._open(operation, "GET", path) as response:
                 found |= read_tag_names(operation, await read_body(operation, response, self._settings.manifest_limit))
                 path = find_next_page(operation, response)
             if len(found) > self._settings.tags_limit:
@@ -218,19 +198,28 @@ class RegistryClient:
                 await asyncio.sleep(values * _SECONDS_PER_VALUE)
 
     def _operation(self, reference: Reference, seconds: float | None = None) -> ReadOperation:
-        return ReadOperation.start(reference, seconds or self._settings.total_seconds)
+        """Start an operation. Raises RegistryError if the registry may not be queried."""
+        return ReadOperation.start(reference, self._endpoints_of(reference), seconds or self._settings.total_seconds)
 
-    def _endpoints_of(self, operation: ReadOperation, reference: Reference) -> tuple[Endpoint, ...]:
-        """Return the servers of the reference's registry. Raises RegistryError if they may not be queried."""
+    def _blob_operation(
+        self, reference: Reference, descriptor: Descriptor, seconds: float | None = None
+    ) -> ReadOperation:
+        """Start reading a blob. Raises RegistryError as above, MALFORMED for an invalid digest."""
+        at = reference.at(descriptor.digest)
+        if (fault := check_digest(descriptor.digest)) is not None:
+            raise RegistryError(RegistryReason.MALFORMED, f"{descriptor.digest!r}: {fault}", at)
+        return self._operation(at, seconds)
+
+    def _endpoints_of(self, reference: Reference) -> tuple[Endpoint, ...]:
         policy = self._settings.egress
         if policy is not None and (rejection := policy.registry_rejection(reference.registry)) is not None:
-            raise operation.error(RegistryReason.NOT_ALLOWED, rejection.text, rejection.hint)
+            raise RegistryError(RegistryReason.NOT_ALLOWED, rejection.text, reference, rejection.hint)
         known = self._endpoints.get(reference.registry)
         if known is None:
             try:
                 known = list_endpoints(reference.registry, self._settings)
             except HostsFileError as error:
-                raise operation.error(RegistryReason.MISCONFIGURED, str(error), "") from error
+                raise RegistryError(RegistryReason.MISCONFIGURED, str(error), reference, "") from error
             self._endpoints[reference.registry] = known
         return known
 
@@ -238,32 +227,29 @@ class RegistryClient:
     async def _open(
         self,
         operation: ReadOperation,
-        endpoint: Endpoint,
-        reference: Reference,
         method: str,
         path: str,
         headers: Mapping[str, str] | None = None,
         expected: tuple[int, ...] = (_OK,),
     ) -> AsyncIterator[aiohttp.ClientResponse]:
         """Give a response with an expected status, authenticated as the endpoint demands. Raises RegistryError."""
-        base = await self._transport.base(operation, endpoint)
-        url = _url(base, endpoint, reference, path)
-        state = self._authenticator.state(endpoint, reference)
+        url = _url(await self._transport.base(operation), operation, path)
+        state = self._authenticator.state(operation)
         fresh = False
         for _ in range(_ROUNDS):
             before = state.generation
-            authorization = await self._authenticator.header(operation, endpoint, reference, state)
+            authorization = await self._authenticator.header(operation, state)
             fresh = fresh or state.generation != before
             generation, credential = state.generation, state.credential
             secrets = state.secrets
             given = dict(headers or {})
             if authorization:
                 given["Authorization"] = authorization
-            async with self._transport.request(operation, endpoint, method, url, given) as response:
+            async with self._transport.request(operation, method, url, given) as response:
                 if response.status in {_UNAUTHORIZED, _FORBIDDEN}:
                     own = response.url.origin() == url.origin()
                     if own and await self._authenticator.answer(
-                        operation, endpoint, reference, state, response, generation=generation, fresh=fresh
+                        operation, state, response, generation=generation, fresh=fresh
                     ):
                         fresh = True
                         continue
@@ -275,16 +261,16 @@ class RegistryClient:
                     raise await describe_rejection(operation, response, secrets)
                 yield response
                 return
-        raise operation.error(RegistryReason.DENIED, f"{endpoint.host} keeps requesting credentials")
+        raise operation.error(RegistryReason.DENIED, f"{operation.endpoint.host} keeps requesting credentials")
 
 
 def _manifest_path(reference: Reference) -> str:
     return f"manifests/{reference.digest or quote(reference.tag or '', safe='')}"
 
 
-def _url(base: URL, endpoint: Endpoint, reference: Reference, path: str) -> URL:
-    text = f"{base}/{quote(reference.repository, safe='/')}/{path}"
-    if endpoint.namespace is not None:
+def _url(base: URL, operation: ReadOperation, path: str) -> URL:
+    text = f"{base}/{quote(operation.reference.repository, safe='/')}/{path}"
+    if (namespace := operation.endpoint.namespace) is not None:
         # How containerd tells a mirror which registry it stands in for.
-        text = f"{text}{'&' if '?' in text else '?'}ns={quote(endpoint.namespace, safe=':')}"
+        text = f"{text}{'&' if '?' in text else '?'}ns={quote(namespace, safe=':')}"
     return URL(text, encoded=True)

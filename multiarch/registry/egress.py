@@ -15,7 +15,6 @@ import re
 import socket
 from collections.abc import Iterable
 from dataclasses import dataclass
-from enum import Enum, auto
 from fnmatch import fnmatchcase
 from typing import NamedTuple
 
@@ -48,15 +47,6 @@ _OTHER = _networks(
 """This machine, examples, relays, multicast and reserved addresses."""
 _IPV6_PUBLIC = ipaddress.IPv6Network("2000::/3")
 _NAT64 = ipaddress.IPv6Network("64:ff9b::/96")
-
-
-class _Reach(Enum):
-    """Who can be at an address."""
-
-    PUBLIC = auto()
-    PRIVATE = auto()
-    INSTANCE = auto()
-    OTHER = auto()
 
 
 class Rejection(NamedTuple):
@@ -127,22 +117,21 @@ class EgressPolicy:
 
     def address_rejection(self, host: str, address: Address) -> Rejection | None:
         """Return why ``address``, which ``host`` has, may not be connected to, or None."""
-        found = _embedded(address)
-        reach = _reach(found)
-        if reach is _Reach.PUBLIC or self._allows(found, reach):
+        found, for_instances = _embedded(address), is_for_instances(address)
+        if _is_public(found) or self._allows(found, for_instances=for_instances):
             return None
-        if reach is _Reach.PRIVATE and may_be_vpc_endpoint(normalise_name(host)):
+        if not for_instances and _is_in(found, _PRIVATE) and may_be_vpc_endpoint(normalise_name(host)):
             return None
-        what = "link-local or for instance metadata" if reach is _Reach.INSTANCE else "not public"
+        what = "link-local or for instance metadata" if for_instances else "not public"
         text = f"{host} is {what}" if str(address) == host else f"{host} has the address {found}, which is {what}"
         network = f"{found}/{found.max_prefixlen}"
         return Rejection(text, f"If a registry is there, add {network} to registries.allowedNetworks.")
 
-    def _allows(self, address: Address, reach: _Reach) -> bool:
+    def _allows(self, address: Address, *, for_instances: bool) -> bool:
         for network in self.networks:
             if address not in network:
                 continue
-            if reach is not _Reach.INSTANCE or any(_within(network, each) for each in _INSTANCE):
+            if not for_instances or any(_within(network, each) for each in _INSTANCE):
                 return True
         return False
 
@@ -169,7 +158,7 @@ def parse_address(name: str) -> Address | None:
 
 def is_for_instances(address: Address) -> bool:
     """Return whether ``address`` is link-local, or one of AWS's own for instances."""
-    return _reach(_embedded(address)) is _Reach.INSTANCE
+    return _is_in(_embedded(address), _INSTANCE)
 
 
 def _embedded(address: Address) -> Address:
@@ -181,14 +170,14 @@ def _embedded(address: Address) -> Address:
     return address.ipv4_mapped or address.sixtofour or address
 
 
-def _reach(address: Address) -> _Reach:
-    if any(address in network for network in _INSTANCE):
-        return _Reach.INSTANCE
-    if any(address in network for network in _PRIVATE):
-        return _Reach.PRIVATE
-    if any(address in network for network in _OTHER):
-        return _Reach.OTHER
-    return _Reach.PUBLIC if address.version == 4 or address in _IPV6_PUBLIC else _Reach.OTHER  # noqa: PLR2004
+def _is_public(address: Address) -> bool:
+    if _is_in(address, (*_INSTANCE, *_PRIVATE, *_OTHER)):
+        return False
+    return address.version == 4 or address in _IPV6_PUBLIC  # noqa: PLR2004
+
+
+def _is_in(address: Address, networks: Iterable[Network]) -> bool:
+    return any(address in network for network in networks)
 
 
 def _within(network: Network, other: Network) -> bool:

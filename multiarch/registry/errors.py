@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from enum import StrEnum
 
 from multiarch.errors import OutsideError
+from multiarch.registry.reference import Reference
 
 __all__ = ["RegistryError", "RegistryReason"]
 
@@ -52,21 +53,27 @@ _HINTS = {
 class RegistryError(OutsideError):
     """A failed request to a registry (exit code 3).
 
-    ``reason`` is the kind of failure, ``registry`` the registry's name, ``reference`` what was requested (canonical
-    text, or a digest). The message is one line and never contains a secret.
+    ``reason`` is the kind of failure, ``reference`` what was requested; ``retry_after`` are the seconds that the
+    registry's response says to wait. The message is one line and never contains a secret.
     """
 
     def __init__(
-        self, reason: RegistryReason, detail: str, *, registry: str, reference: str, hint: str | None = None
+        self,
+        reason: RegistryReason,
+        detail: str,
+        reference: Reference,
+        hint: str | None = None,
+        *,
+        retry_after: float | None = None,
     ) -> None:
         """``detail`` follows the reason, without a full stop; ``hint`` replaces the default hint."""
         line = format_line(detail)
         text = f"{reference}: {reason}: {line}" if line else f"{reference}: {reason}"
         super().__init__(f"{text}.", hint=_HINTS.get(reason, "") if hint is None else hint)
         self.reason = reason
-        self.registry = registry
         self.reference = reference
         self.detail = line
+        self.retry_after = retry_after
 
 
 def format_line(text: str, *, secrets: Iterable[str] = ()) -> str:

@@ -48,7 +48,7 @@ def read_object(content: bytes, reference: Reference, what: str = "the manifest"
 
 def make_malformed_error(reference: Reference, detail: str) -> RegistryError:
     """Return an error for content that is not what it should be."""
-    return RegistryError(RegistryReason.MALFORMED, detail, registry=reference.registry, reference=str(reference))
+    return RegistryError(RegistryReason.MALFORMED, detail, reference)
 
 
 @dataclass(frozen=True, slots=True)

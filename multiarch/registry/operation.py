@@ -8,8 +8,9 @@ import time
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
+from multiarch.registry.endpoints import Endpoint
 from multiarch.registry.errors import RegistryError, RegistryReason
 from multiarch.registry.reference import Reference
 
@@ -68,34 +69,35 @@ async def limit_time(reference: Reference, seconds: float) -> AsyncIterator[Dead
         async with asyncio.timeout(seconds):
             yield Deadline(seconds)
     except TimeoutError as error:
-        raise RegistryError(
-            RegistryReason.TIMEOUT,
-            f"reading the image did not finish within {seconds:g} s",
-            registry=reference.registry,
-            reference=str(reference),
-        ) from error
+        detail = f"reading the image did not finish within {seconds:g} s"
+        raise RegistryError(RegistryReason.TIMEOUT, detail, reference) from error
 
 
 @dataclass(frozen=True, slots=True)
 class ReadOperation:
     """Reading one manifest, one blob or one list of tags, with all its requests: tokens, redirects, retries.
 
-    ``registry`` and ``reference`` are named in errors.
+    ``reference`` says which, and is named in errors. ``endpoint`` is the server that is queried now: the origin, one of
+    the ``mirrors``, a token server, or the target of a redirect.
     """
 
-    registry: str
-    reference: str
+    reference: Reference
+    endpoint: Endpoint
+    mirrors: tuple[Endpoint, ...]
     deadline: Deadline
-    image: ImageRequests = field(default_factory=ImageRequests)
+    image: ImageRequests
 
     @classmethod
-    def start(cls, reference: Reference, seconds: float) -> ReadOperation:
-        """Start an operation; its deadline is within that of the image, if it is one of several for one image."""
+    def start(cls, reference: Reference, endpoints: tuple[Endpoint, ...], seconds: float) -> ReadOperation:
+        """Start an operation at ``endpoints``, the origin last.
+
+        Its deadline is within that of the image, if it is one of several for one image.
+        """
         image = _IMAGE.get() or ImageRequests()
         if image.deadline is None:
             image.deadline = Deadline(seconds)
-        return cls(reference.registry, str(reference), Deadline(seconds, within=image.deadline), image)
+        return cls(reference, endpoints[-1], endpoints[:-1], Deadline(seconds, within=image.deadline), image)
 
     def error(self, reason: RegistryReason, detail: str, hint: str | None = None) -> RegistryError:
         """Return an error of this operation; ``detail`` has no full stop."""
-        return RegistryError(reason, detail, registry=self.registry, reference=self.reference, hint=hint)
+        return RegistryError(reason, detail, self.reference, hint)

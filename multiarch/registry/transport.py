@@ -11,6 +11,7 @@ import ssl
 import urllib.request
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager, suppress
+from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -83,20 +84,19 @@ class RegistryTransport:
         await asyncio.sleep(0)
         self._session = self._proxied = None
 
-    async def base(self, operation: ReadOperation, endpoint: Endpoint) -> URL:
-        """Return the root of an endpoint's API. Detects its scheme first, once, if both are allowed."""
-        scheme = endpoint.scheme or self._schemes.get(endpoint.host)
+    async def base(self, operation: ReadOperation) -> URL:
+        """Return the root of the endpoint's API. Detects its scheme first, once, if both are allowed."""
+        host = operation.endpoint.host
+        scheme = operation.endpoint.scheme or self._schemes.get(host)
         if scheme is None:
-            async with self._probing.setdefault(endpoint.host, asyncio.Lock()):
-                scheme = self._schemes.get(endpoint.host) or await self._find_scheme(operation, endpoint)
-                self._schemes[endpoint.host] = scheme
-        return _root(operation, endpoint, scheme)
+            async with self._probing.setdefault(host, asyncio.Lock()):
+                scheme = self._schemes[host] = self._schemes.get(host) or await self._find_scheme(operation)
+        return _root(operation, scheme)
 
     @asynccontextmanager
     async def request(
         self,
         operation: ReadOperation,
-        endpoint: Endpoint,
         method: str,
         url: URL,
         headers: Mapping[str, str],
@@ -104,7 +104,7 @@ class RegistryTransport:
         form: Mapping[str, str] | None = None,
         queue: str = "",
     ) -> AsyncIterator[aiohttp.ClientResponse]:
-        """Send a request and follow its redirects; the response is closed at the end.
+        """Send a request to the operation's endpoint and follow its redirects; the response is closed at the end.
 
         At most ``concurrency`` requests per host are open at the same time; ``queue`` names a separate queue. Read the
         body with ``multiarch.registry.answers``.
@@ -118,7 +118,7 @@ class RegistryTransport:
             async with asyncio.timeout(operation.deadline.left):
                 await slots.acquire()
         try:
-            response = await self._follow(operation, endpoint, method, url, dict(headers), form)
+            response = await self._follow(operation, method, url, headers, form)
             try:
                 yield response
             finally:
@@ -129,16 +129,15 @@ class RegistryTransport:
     async def _follow(
         self,
         operation: ReadOperation,
-        endpoint: Endpoint,
         method: str,
         url: URL,
-        headers: dict[str, str],
+        headers: Mapping[str, str],
         form: Mapping[str, str] | None,
     ) -> aiohttp.ClientResponse:
         seen = {url}
         start = url
         while True:
-            response = await self._send(operation, endpoint, method, url, headers, form)
+            response = await self._send(operation, method, url, headers, form)
             if response.status not in _REDIRECTS:
                 return response
             location = response.headers.get("Location")
@@ -154,7 +153,7 @@ class RegistryTransport:
                 raise operation.error(RegistryReason.REDIRECTS, f"{start.host} redirects {len(seen)} times")
             if target.origin() != url.origin():
                 headers = {name: value for name, value in headers.items() if name.lower() in _PUBLIC_HEADERS}
-                endpoint = Endpoint(get_host(target), scheme=target.scheme)
+                operation = replace(operation, endpoint=Endpoint(get_host(target), scheme=target.scheme))
             seen.add(target)
             url = target
 
@@ -180,7 +179,6 @@ class RegistryTransport:
     async def _send(
         self,
         operation: ReadOperation,
-        endpoint: Endpoint,
         method: str,
         url: URL,
         headers: Mapping[str, str],
@@ -192,8 +190,8 @@ class RegistryTransport:
         if operation.image.requests > self._settings.requests_limit:
             detail = f"the image takes more than {self._settings.requests_limit} requests"
             raise operation.error(RegistryReason.TOO_LARGE, detail)
-        self._check(operation, endpoint, url)
-        context = await self._context(operation, endpoint) if url.scheme == "https" else True
+        self._check(operation, url)
+        context = await self._context(operation) if url.scheme == "https" else True
         proxy = self._proxy(operation, url)
         with translate_failures(operation, get_host(url)):
             async with asyncio.timeout(operation.deadline.left):
@@ -202,7 +200,7 @@ class RegistryTransport:
                     method, url, headers=headers, data=form, allow_redirects=False, ssl=context, proxy=proxy
                 )
 
-    def _check(self, operation: ReadOperation, endpoint: Endpoint, url: URL) -> None:
+    def _check(self, operation: ReadOperation, url: URL) -> None:
         """Reject a host that may not be connected to, by its name. The resolver rejects addresses of other names."""
         policy = self._settings.egress
         host = get_host(url)
@@ -212,7 +210,7 @@ class RegistryTransport:
                 raise operation.error(RegistryReason.UNSUPPORTED, detail)
             return
         name = normalise_name(url.raw_host or "")
-        is_mirror = endpoint.namespace is not None
+        is_mirror = operation.endpoint.namespace is not None
         named = is_mirror or self._is_operators(name)
         if is_mirror:
             self._mirrors.add(name)
@@ -228,8 +226,8 @@ class RegistryTransport:
     def _resolves_locally(self, name: str) -> bool:
         return name in self._mirrors or self._is_operators(name)
 
-    async def _context(self, operation: ReadOperation, endpoint: Endpoint) -> ssl.SSLContext:
-        key = (*self._settings.ca_files, *endpoint.ca_files), endpoint.verify
+    async def _context(self, operation: ReadOperation) -> ssl.SSLContext:
+        key = (*self._settings.ca_files, *operation.endpoint.ca_files), operation.endpoint.verify
         if key not in self._contexts:
             async with self._loading:
                 if key not in self._contexts:
@@ -253,10 +251,10 @@ class RegistryTransport:
             raise operation.error(RegistryReason.MISCONFIGURED, detail, "Set it to http://HOST:PORT, or unset it.")
         return proxy
 
-    async def _find_scheme(self, operation: ReadOperation, endpoint: Endpoint) -> str:
+    async def _find_scheme(self, operation: ReadOperation) -> str:
         """Return ``https``, or ``http`` where the server does not speak TLS. Sends no credentials."""
         try:
-            await self._ask_root(operation, endpoint, "https")
+            await self._ask_root(operation, "https")
         except RegistryError as error:
             if error.reason is RegistryReason.REJECTED_HTTP:
                 return "http"
@@ -265,14 +263,14 @@ class RegistryTransport:
             # A server without TLS may close the connection, and so may one that is down or restarts: HTTP is for one
             # that answers it. Go servers answer 400 to plain HTTP on a TLS port.
             with suppress(RegistryError):
-                if await self._ask_root(operation, endpoint, "http") != _BAD_REQUEST:
+                if await self._ask_root(operation, "http") != _BAD_REQUEST:
                     return "http"
             raise
         return "https"
 
-    async def _ask_root(self, operation: ReadOperation, endpoint: Endpoint, scheme: str) -> int:
+    async def _ask_root(self, operation: ReadOperation, scheme: str) -> int:
         """Return the status of ``/``."""
-        response = await self._send(operation, endpoint, "GET", _root(operation, endpoint, scheme, "/"), {}, None)
+        response = await self._send(operation, "GET", _root(operation, scheme, "/"), {}, None)
         response.release()
         return response.status
 
@@ -292,7 +290,8 @@ def _new_context(operation: ReadOperation, ca_files: tuple[Path, ...], verify: b
     return context
 
 
-def _root(operation: ReadOperation, endpoint: Endpoint, scheme: str, end: str = "") -> URL:
+def _root(operation: ReadOperation, scheme: str, end: str = "") -> URL:
+    endpoint = operation.endpoint
     try:
         return URL(f"{scheme}://{endpoint.host}{endpoint.path}{end}")
     except ValueError as error:

@@ -16,9 +16,9 @@ from multiarch.facts.architectures import Architecture
 from multiarch.facts.taints import Taint
 from multiarch.files import read_text
 from multiarch.images.model import Verdict
-from multiarch.kubernetes.cluster import open_cluster
+from multiarch.kubernetes.cluster import KubernetesCluster
 from multiarch.kubernetes.manifests import STANDARD_INPUT, STANDARD_INPUT_NAME, read_manifests, read_standard_input
-from multiarch.kubernetes.resources import Kind
+from multiarch.kubernetes.resources import DAEMON_SETS, NODES
 from multiarch.kubernetes.source import LoadedObject
 from multiarch.manifests.containers import ContainerRole
 from multiarch.manifests.owners import WorkloadKey
@@ -62,7 +62,7 @@ def audit_images(
     elif source.files:
         uses = list_uses(*read_manifest_objects(source.files), not_read)
     else:
-        with open_cluster(source.access) as cluster:
+        with KubernetesCluster(source.access) as cluster:
             uses = list_uses(read_workload_objects(cluster, source), not_read=not_read)
             found = read_pull_secrets(cluster, uses)
     images = look_up(uses, architectures, access, credentials=found.credentials, progress=progress)
@@ -116,7 +116,7 @@ def audit_workload_objects(
         objects, lines = read_manifest_objects(source.files)
         subjects = gather_subjects(objects, taint, lines, not_read)
     else:
-        with open_cluster(source.access) as cluster:
+        with KubernetesCluster(source.access) as cluster:
             subjects = gather_subjects(read_workload_objects(cluster, source), taint, not_read=not_read)
             found = read_pull_secrets(cluster, [use for each in subjects for use in each.uses])
     uses = [use for each in subjects if not is_system(each.workload) for use in each.uses]
@@ -161,11 +161,11 @@ def audit_daemon_sets(
     if source is not None and source.files:
         daemon_sets, nodes = _read_files(source.files, plan)
     elif source is not None:
-        with open_cluster(source.access) as cluster:
+        with KubernetesCluster(source.access) as cluster:
             check_namespaces(cluster, source.namespaces)
             namespaces = source.namespaces or None
-            daemon_sets = tuple(cluster.objects([Kind.DAEMON_SET], namespaces=namespaces, selector=source.selector))
-            nodes = () if plan is not None else tuple(cluster.objects([Kind.NODE]))
+            daemon_sets = tuple(cluster.objects([DAEMON_SETS], namespaces=namespaces, selector=source.selector))
+            nodes = () if plan is not None else tuple(cluster.objects([NODES]))
             if plan is None and not nodes:
                 raise MultiarchError(f"The cluster of context {cluster.name} has no nodes.", hint=_NODES_HINT)
             found = read_pull_secrets(cluster, list_image_uses(daemon_sets))
@@ -177,8 +177,8 @@ def audit_daemon_sets(
 
 def _read_files(files: Sequence[str], plan: Plan | None) -> tuple[tuple[LoadedObject, ...], tuple[LoadedObject, ...]]:
     found = list(read_manifests(files))
-    daemon_sets = tuple(each for each in found if each.value["kind"] == Kind.DAEMON_SET)
-    nodes = tuple(each for each in found if each.value["kind"] == Kind.NODE)
+    daemon_sets = tuple(each for each in found if each.value["kind"] == DAEMON_SETS.kind)
+    nodes = tuple(each for each in found if each.value["kind"] == NODES.kind)
     if not daemon_sets:
         raise MultiarchError(f"{', '.join(files)}: no DaemonSets found.")
     if plan is None and not nodes:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from multiarch.autoscaling.model import Autoscaler
@@ -12,7 +12,7 @@ from multiarch.capacity.evaluation import Evaluation
 from multiarch.capacity.failures import list_failures, parse_failure
 from multiarch.capacity.headroom import Headroom, build_headroom_manifests, plan_headroom
 from multiarch.capacity.model import CapacityFailure, CapacityReport
-from multiarch.capacity.recommendation.changes import ValueChange, apply_changes
+from multiarch.capacity.recommendation.changes import apply_changes
 from multiarch.capacity.recommendation.recommend import Recommendation, find_recommendation
 from multiarch.capacity.recommendation.search import TimeLimit
 from multiarch.capacity.workloads import ImageSupport, WorkloadName
@@ -20,11 +20,12 @@ from multiarch.errors import MultiarchError, StackError
 from multiarch.facts.architectures import Architecture
 from multiarch.files import write_atomically
 from multiarch.manifests.disruption_budgets import PodCount
+from multiarch.manifests.owners import name_deployment
 from multiarch.observed.images import Progress, RegistryAccess, ignore_progress, look_up
 from multiarch.observed.workloads import list_uses
 from multiarch.prices.model import RegionPrices, UnknownPrice
 from multiarch.rules import Severity
-from multiarch.runs.images import list_image_support, name_deployment
+from multiarch.runs.images import list_image_support
 from multiarch.runs.workload_input import WorkloadInput
 from multiarch.serialization import INLINED, OMITTED, JsonProperty
 from multiarch.stack.load import load_file
@@ -53,7 +54,10 @@ def find_image_support(
     if given.cluster is None:
         uses = list(list_uses(given.objects))
     else:
-        uses = [name_deployment(each) for each in list_uses(given.cluster.running.pods)]
+        uses = [
+            replace(each, workload=name_deployment(each.workload, dict(each.labels)))
+            for each in list_uses(given.cluster.running.pods)
+        ]
     credentials = given.credentials.credentials
     return list_image_support(
         look_up(uses, tuple(Architecture), registries, credentials=credentials, progress=progress)
@@ -103,29 +107,13 @@ def recommend_change(
     Raises MultiarchError without the optimiser, for a file that can't be edited, and if the stack does not allow the
     sizes, as when its subnets are too small.
     """
-    planned = evaluate.nodes is None
-    if not planned and plan.autoscaling.use is Autoscaler.NONE:
+    if evaluate.nodes is not None and plan.autoscaling.use is Autoscaler.NONE:
         raise MultiarchError(
             "--recommend with --live needs an autoscaler: without one the cluster keeps the nodes that it has.",
             hint="Use --manifests instead of --live: each node group then starts with its desiredSize.",
         )
     text = path.read_bytes().decode("utf-8")
-
-    def replan(changes: Sequence[ValueChange]) -> Plan | None:
-        try:
-            return make_plan(load_file(path, text=apply_changes(text, changes)), today=get_today())
-        except StackError:
-            return None
-
-    result = find_recommendation(
-        plan,
-        failures,
-        evaluate,
-        prices,
-        # The nodes of a live cluster belong to the groups that there are.
-        replan=replan if planned else None,
-        limit=TimeLimit(seconds),
-    )
+    result = find_recommendation(plan, failures, evaluate, prices, limit=TimeLimit(seconds))
     if not result.changes:
         return RecommendedChange(
             format_path(path), written=False, result=result, report=result.report, old=text, new=text

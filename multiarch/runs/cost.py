@@ -19,7 +19,7 @@ from multiarch.cost.stack import (
 )
 from multiarch.errors import MultiarchError
 from multiarch.facts.architectures import Architecture
-from multiarch.kubernetes.cluster import open_cluster
+from multiarch.kubernetes.cluster import KubernetesCluster
 from multiarch.kubernetes.source import ClusterAccess, LoadedObject
 from multiarch.manifests.owners import map_owners
 from multiarch.observed.cluster import read_cluster_state
@@ -110,7 +110,7 @@ def compute_cluster_cost(
 
     Raises MultiarchError and OutsideError.
     """
-    with open_cluster(access) as cluster:
+    with KubernetesCluster(access) as cluster:
         running = read_running(cluster)
     state = read_cluster_state(running, (), ())
     pricing = pricing_of(find_region(state.nodes))

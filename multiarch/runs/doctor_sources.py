@@ -16,7 +16,7 @@ from multiarch.doctor.existing import Clients, read_cluster
 from multiarch.doctor.joined import JoinedCluster, read_joined_cluster
 from multiarch.doctor.model import CheckResult
 from multiarch.errors import OutsideError
-from multiarch.kubernetes.cluster import KubernetesCluster, open_cluster, open_described_cluster
+from multiarch.kubernetes.cluster import KubernetesCluster, open_described_cluster
 from multiarch.kubernetes.source import ClusterAccess
 from multiarch.nodes.model import ClusterFacts
 from multiarch.stack.eks_cluster import EksCluster
@@ -73,7 +73,7 @@ class StackSources(MachineSources):
             with open_described_cluster(format_kubeconfig(facts, self.region, self.plan.identity)) as cluster:
                 yield cluster
             return
-        with open_cluster(self.access) as cluster:
+        with KubernetesCluster(self.access) as cluster:
             cluster.require_endpoint(found.endpoint, self.plan.cluster.name)
             yield cluster
 

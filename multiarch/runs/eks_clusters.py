@@ -15,9 +15,9 @@ from multiarch.aws_errors import open_clients, translate_failures
 from multiarch.errors import OutsideError
 from multiarch.existing.counterparts import list_candidate_types
 from multiarch.facts.ami_families import NODE_FAMILIES, get_family
-from multiarch.kubernetes.cluster import open_cluster
+from multiarch.kubernetes.cluster import KubernetesCluster
 from multiarch.kubernetes.errors import KubeconfigError
-from multiarch.kubernetes.resources import NODE_CLASSES, NODE_POOLS, RESOURCES, Kind
+from multiarch.kubernetes.resources import DAEMON_SETS, DEPLOYMENTS, NODE_CLASSES, NODE_POOLS, NODES
 from multiarch.kubernetes.source import ClusterAccess
 from multiarch.nodes.model import NodeGroupKind
 from multiarch.observed.eks import answers
@@ -74,17 +74,17 @@ def read_node_groups(clients: Clients, name: str) -> list[ObservedGroup]:
 
 
 def _read_inside(found: ObservedCluster, access: ClusterAccess) -> InCluster:
-    with open_cluster(access) as cluster:
+    with KubernetesCluster(access) as cluster:
         cluster.require_endpoint(found.endpoint, found.name)
-        deployments = list(cluster.objects([Kind.DEPLOYMENT]))
+        deployments = list(cluster.objects([DEPLOYMENTS]))
         return read_inside(
             cluster.name,
             deployments=deployments,
             autoscalers=read_running(cluster, deployments, CLUSTER_AUTOSCALER),
-            nodes=cluster.objects([Kind.NODE]),
+            nodes=cluster.objects([NODES]),
             pools=cluster.list_custom(NODE_POOLS),
             classes=cluster.list_custom(NODE_CLASSES),
-            vpc_cni=cluster.get(RESOURCES[Kind.DAEMON_SET], "kube-system", "aws-node"),
+            vpc_cni=cluster.get(DAEMON_SETS, "kube-system", "aws-node"),
         )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from multiarch.capacity.sources import get_image_support
 from multiarch.capacity.workloads import ImageSupport, WorkloadName
@@ -77,15 +77,6 @@ def list_image_support(images: ImageVerdicts) -> dict[WorkloadName, ImageSupport
         for use in row.uses
         for judgement in row.judgements
     )
-
-
-def name_deployment(use: ImageUse) -> ImageUse:
-    """Return the use under the name of its pod's Deployment, which the hash of the pod template tells."""
-    made = dict(use.labels).get("pod-template-hash", "")
-    name = use.workload.name.removesuffix(f"-{made}")
-    if use.workload.kind != "ReplicaSet" or not made or name == use.workload.name:
-        return use
-    return replace(use, workload=replace(use.workload, kind="Deployment", name=name))
 
 
 @dataclass(slots=True)

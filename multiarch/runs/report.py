@@ -24,7 +24,7 @@ from multiarch.existing.saving import compute_group_costs, compute_savings
 from multiarch.facts.architectures import Architecture
 from multiarch.facts.taints import Taint
 from multiarch.kubernetes.manifests import format_names
-from multiarch.kubernetes.resources import Kind
+from multiarch.kubernetes.resources import DAEMON_SETS
 from multiarch.kubernetes.source import ClusterAccess, LoadedObject
 from multiarch.observed.images import Progress, RegistryAccess, ignore_progress, look_up
 from multiarch.observed.verdicts import ImageVerdicts
@@ -158,7 +158,7 @@ def gather_cluster_page(
     try:
         live = read_cluster(None, access, owners=True)
         found = _judge_images(live.objects, live.credentials, taint, registries, progress)
-        daemon_sets = [each for each in live.objects if each.value.get("kind") == Kind.DAEMON_SET]
+        daemon_sets = [each for each in live.objects if each.value.get("kind") == DAEMON_SETS.kind]
         audit = audit_objects(daemon_sets, found.images, nodes=live.running.nodes, taints=[taint])
     except MultiarchError as error:
         reason = Unread(str(error))
@@ -217,7 +217,7 @@ class _PageParts:
     def _daemon_sets(self, images: _Images | Unread) -> DaemonSetAudit:
         """Audit DaemonSets on the groups of the plan, or on the nodes of the cluster."""
         source = self.source.given
-        found = tuple(each for each in source.objects if each.value.get("kind") == Kind.DAEMON_SET)
+        found = tuple(each for each in source.objects if each.value.get("kind") == DAEMON_SETS.kind)
         if found and isinstance(images, Unread):
             raise MultiarchError(images.reason)
         judged = ImageVerdicts(tuple(Architecture), ()) if isinstance(images, Unread) else images.images

@@ -10,9 +10,9 @@ from typing import Any, TypeVar
 
 from multiarch.aws_errors import translate_failures
 from multiarch.errors import MultiarchError, OutsideError
-from multiarch.kubernetes.cluster import KubernetesCluster, open_cluster
+from multiarch.kubernetes.cluster import KubernetesCluster
 from multiarch.kubernetes.errors import ConflictError, KubeconfigError
-from multiarch.kubernetes.resources import NODE_POOLS, RESOURCES, Kind
+from multiarch.kubernetes.resources import DEPLOYMENTS, NODE_POOLS, NODES
 from multiarch.kubernetes.source import ClusterAccess
 from multiarch.observed.eks.inside import CLUSTER_AUTOSCALER, read_running
 from multiarch.observed.images import Progress, ignore_progress
@@ -48,7 +48,7 @@ class NodeSourceReader:
     """Reads the sources one after another.
 
     ``plan`` None: a cluster without a stack, whose name is ``cluster``. ``failed`` names the sources that could not be
-    read; ``notes`` say why.
+    read, by the reason; ``notes`` say what else there is to know.
     """
 
     cluster: str
@@ -60,7 +60,7 @@ class NodeSourceReader:
     deadline: float = 300.0
     progress: Progress = ignore_progress
     notes: list[str] = field(default_factory=list)
-    failed: list[str] = field(default_factory=list)
+    failed: dict[str, list[str]] = field(default_factory=dict)
     _clients: dict[str, Any] = field(default_factory=dict)
 
     def read(self) -> NodeReadings:
@@ -74,7 +74,7 @@ class NodeSourceReader:
         nodes = self._try("the Nodes", lambda: self._nodes(region))
         instances = self._instances(nodes or ())
         if nodes is None and instances is None:
-            raise OutsideError(f"Nothing is known about the nodes of {self.cluster}. {' '.join(self.notes)}")
+            raise OutsideError(f"Nothing is known about the nodes of {self.cluster}. {' '.join(self._notes())}")
         if instances is not None:
             self._check_same_cluster(nodes or (), instances)
         sources = NodeReadings(
@@ -94,17 +94,21 @@ class NodeSourceReader:
             *(self._try("the cluster autoscaler", lambda: self._judge_autoscaler(region)) or ()),
             *(self._try("the NodePools", lambda: self._judge_weights(region)) or ()),
         )
-        return replace(sources, boot=self._boot(sources), findings=findings, notes=tuple(self.notes))
+        return replace(sources, boot=self._boot(sources), findings=findings, notes=self._notes())
 
     def _try(self, what: str, work: Callable[[], Result]) -> Result | None:
-        """Return the result; None if AWS or the cluster does not give it, with a note."""
+        """Return the result; None if AWS or the cluster does not give it: :meth:`_notes` says why."""
         try:
             with translate_failures():
                 return work()
         except OutsideError as error:
-            self.failed.append(what)
-            self.notes.append(f"Not read: {what}. {error.message} {error.hint}".rstrip())
+            self.failed.setdefault(str(error), []).append(what)
             return None
+
+    def _notes(self) -> tuple[str, ...]:
+        """Return the notes, each reason once."""
+        unread = (f"Not read: {', '.join(what)}. {why}" for why, what in self.failed.items())
+        return (*unread, *self.notes)
 
     def _client(self, service: str) -> Any:  # noqa: ANN401  (boto3 is untyped)
         if service not in self._clients:
@@ -119,7 +123,7 @@ class NodeSourceReader:
         if plan is None or not plan.settings.installed:
             return ()
         with self._open(region) as cluster:
-            found = read_running(cluster, cluster.objects([Kind.DEPLOYMENT]), CLUSTER_AUTOSCALER)
+            found = read_running(cluster, cluster.objects([DEPLOYMENTS]), CLUSTER_AUTOSCALER)
         return tuple(judge_autoscaler(found, plan, self.cluster))
 
     def _judge_weights(self, region: str) -> tuple[Finding, ...]:
@@ -132,13 +136,13 @@ class NodeSourceReader:
 
     def _nodes(self, region: str) -> tuple[ObservedNode, ...]:
         with self._open(region) as cluster:
-            nodes, omitted = read_nodes(cluster.objects([Kind.NODE]))
+            nodes, omitted = read_nodes(cluster.objects([NODES]))
         self.notes += list_omission_notes(omitted)
         return nodes
 
     def _open(self, region: str) -> KubernetesCluster:
         try:
-            return open_cluster(self.access)
+            return KubernetesCluster(self.access)
         except KubeconfigError as error:
             if self.access.kubeconfig or self.access.context:
                 raise
@@ -218,10 +222,10 @@ def add_taints(
     Raises MultiarchError if the first Node can't be changed.
     """
     done = []
-    with open_cluster(access) as cluster:
+    with KubernetesCluster(access) as cluster:
         for fix in fixes:
             try:
-                cluster.patch(RESOURCES[Kind.NODE], None, fix.node.name, fix.operations)
+                cluster.patch(NODES, None, fix.node.name, fix.operations)
             except ConflictError as error:
                 say(f"error: {error}")
                 continue

@@ -9,9 +9,9 @@ from typing import Any
 
 from multiarch.errors import MultiarchError
 from multiarch.facts.labels import REGION
-from multiarch.kubernetes.cluster import KubernetesCluster, open_cluster
+from multiarch.kubernetes.cluster import KubernetesCluster
 from multiarch.kubernetes.errors import ClusterError, ForbiddenError
-from multiarch.kubernetes.resources import Kind
+from multiarch.kubernetes.resources import JOBS, NODES, PODS, REPLICA_SETS
 from multiarch.observed.images import Progress, RegistryAccess, use_registry
 from multiarch.observed.objects import ObjectSource, check_namespaces, read_manifest_objects
 from multiarch.observed.pull_secrets import read_pull_secrets
@@ -74,11 +74,11 @@ def _read(source: ObjectSource) -> tuple[Pods, PodCredentials, list[str]]:
             hint = "It reads the status of live Pods: kubectl get pods,nodes,replicasets -A -o yaml"
             raise MultiarchError(f"{', '.join(source.files)}: no Pods found.", hint=hint)
         return reader.result(), PodCredentials(), []
-    with open_cluster(source.access) as cluster:
+    with KubernetesCluster(source.access) as cluster:
         check_namespaces(cluster, source.namespaces)
         namespaces = source.namespaces or None
-        reader.read(cluster.objects([Kind.POD], namespaces=namespaces, selector=source.selector))
-        reader.read(cluster.objects([Kind.NODE]))
+        reader.read(cluster.objects([PODS], namespaces=namespaces, selector=source.selector))
+        reader.read(cluster.objects([NODES]))
         notes = [*_read_logs(reader, cluster), *_read_owners(reader, cluster, namespaces)]
         found = reader.result()
         return found, read_pull_secrets(cluster, found.containers), notes
@@ -120,10 +120,10 @@ def _read_logs(reader: PodReader, cluster: KubernetesCluster) -> list[str]:
 def _read_owners(reader: PodReader, cluster: KubernetesCluster, namespaces: Sequence[str] | None) -> list[str]:
     """Read what owns the owners of pods. Without permission for it, pods are grouped by their direct owners."""
     notes = []
-    for kind in (Kind.REPLICA_SET, Kind.JOB):
-        if kind in reader.owner_kinds():
+    for resource in (REPLICA_SETS, JOBS):
+        if resource.kind in reader.owner_kinds():
             try:
-                reader.read(cluster.objects([kind], namespaces=namespaces))
+                reader.read(cluster.objects([resource], namespaces=namespaces))
             except ForbiddenError as error:
                 notes.append(str(error))
     return notes

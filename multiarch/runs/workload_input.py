@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from multiarch.capacity.sources import Workloads, read_budgets, read_workloads
-from multiarch.kubernetes.cluster import KubernetesCluster, open_cluster
+from multiarch.kubernetes.cluster import KubernetesCluster
 from multiarch.kubernetes.errors import ForbiddenError
 from multiarch.kubernetes.manifests import read_manifests
-from multiarch.kubernetes.resources import WORKLOADS, Kind
+from multiarch.kubernetes.resources import DAEMON_SETS, DISRUPTION_BUDGETS, WORKLOADS
 from multiarch.kubernetes.source import ClusterAccess, LoadedObject
 from multiarch.manifests.disruption_budgets import DisruptionBudget
 from multiarch.observed.cluster import ClusterState, Running, read_cluster_state
@@ -154,11 +154,11 @@ def read_cluster(
     pods are read too; ``budgets``: PodDisruptionBudgets too; ``images``: the credentials that pods have for images.
     ``namespaces`` must exist.
     """
-    with open_cluster(access) as cluster:
+    with KubernetesCluster(access) as cluster:
         check_namespaces(cluster, namespaces)
         running = read_running(cluster)
         found = _read_budgets(cluster) if budgets else ()
-        kinds = [kind for kind in WORKLOADS if kind is not Kind.DAEMON_SET] if owners else []
+        kinds = [kind for kind in WORKLOADS if kind is not DAEMON_SETS] if owners else []
         objects = (*cluster.objects(kinds), *running.daemon_sets, *running.pods)
         credentials = read_pull_secrets(cluster, list_uses(objects)) if images else PodCredentials()
     groups, pools = (plan.node_groups, plan.autoscaling.pool_names) if plan else ((), ())
@@ -168,6 +168,6 @@ def read_cluster(
 
 def _read_budgets(cluster: KubernetesCluster) -> tuple[DisruptionBudget, ...] | ForbiddenError:
     try:
-        return read_budgets(tuple(cluster.objects([Kind.POD_DISRUPTION_BUDGET])))
+        return read_budgets(tuple(cluster.objects([DISRUPTION_BUDGETS])))
     except ForbiddenError as error:
         return error

@@ -6,7 +6,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from multiarch.manifests.kinds import DAEMON_SET, MOST_PODS, PodTemplate, find_pod_template
-from multiarch.manifests.objects import Object, Owner, unpack_objects
+from multiarch.manifests.objects import Object, unpack_objects
+from multiarch.manifests.owners import WorkloadKey
 from multiarch.manifests.values import Labels
 from multiarch.scheduling.pod_spec import PodSpec, PodSpecs
 from multiarch.scheduling.priorities import PriorityClasses
@@ -29,12 +30,17 @@ class Pod:
     name: str
     namespace: str
     labels: Labels
-    owner: Owner | None
+    owner: WorkloadKey | None
     spec: PodSpec
     node_name: str = ""
     phase: str = ""
     terminating: bool = False
     per_node: bool = False
+
+    @property
+    def workload(self) -> WorkloadKey:
+        """Its owner, or a pod without one itself."""
+        return self.owner or WorkloadKey(self.namespace, "Pod", self.name)
 
     @property
     def requests(self) -> ResourceAmounts:
@@ -70,7 +76,7 @@ class Workload:
 
     def pods(self) -> Iterator[Pod]:
         """Yield the pods, ``NAME-0`` on; for a DaemonSet one for all nodes, with its own name."""
-        owner = Owner(self.kind, self.name)
+        owner = WorkloadKey(self.namespace, self.kind, self.name)
         if self.kind == DAEMON_SET:
             yield Pod(self.name, self.namespace, self.labels, owner, self.spec, per_node=True)
             return
@@ -98,7 +104,7 @@ def read_pods(documents: Iterable[object]) -> Iterator[Pod]:
 def read_workloads(documents: Iterable[object]) -> Iterator[Workload | Pod]:
     """Yield like :func:`read_pods`, with each workload as one template, of which there may be no pods at present."""
     objects = [each for number, document in enumerate(documents, start=1) for each in unpack_objects(document, number)]
-    made_by = {(each.owner.kind, each.namespace, each.owner.name) for each in objects if each.owner}
+    made_by = {each.owner for each in objects if each.owner}
     specs = PodSpecs(PriorityClasses(objects))
     seen: _Seen = {}
     total = 0
@@ -118,11 +124,10 @@ def _reject_second(each: Object, seen: _Seen) -> None:
     metadata = each.value["metadata"]
     if metadata["name"].missing:
         return  # generateName: each object gets a name of its own
-    kind, namespace, name = each.key
-    names = seen.setdefault((each.value["apiVersion"].text().partition("/")[0], kind, namespace), set())
+    names = seen.setdefault((each.value["apiVersion"].text().partition("/")[0], each.kind, each.namespace), set())
     # A cluster's list that starts again may have a pod of a StatefulSet and the one that came in its place.
     uid = metadata["uid"].text()
-    key = (name, uid) if uid else name
+    key = (each.name, uid) if uid else each.name
     if key in names:
         raise each.value.error(
             "is given twice.", hint="`kubectl apply` would keep the last one. Give each object once."
@@ -150,7 +155,7 @@ def _pod(each: Object, specs: PodSpecs) -> Pod:
     )
 
 
-def _workload(each: Object, made_by: set[tuple[str, str, str]], specs: PodSpecs) -> Workload | None:
+def _workload(each: Object, made_by: set[WorkloadKey], specs: PodSpecs) -> Workload | None:
     found = find_pod_template(each.kind, each.value)
     if found is None or (each.key in made_by and each.kind != DAEMON_SET):
         return None

@@ -23,7 +23,7 @@ def make_batches(pods: Iterable[Pod]) -> list[Batch]:
     made = []
     for number, alike in enumerate(found.values()):
         sample = alike[0]
-        name = str(sample.owner) if sample.owner else f"Pod/{sample.name}"
+        name = str(sample.workload)
         if sample.owner is None and len(alike) > 1:
             name = f"{name} and {len(alike) - 1} like it"
         matters = bool(list_terms(sample.spec)) or counted(sample)

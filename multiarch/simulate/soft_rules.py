@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Iterable
 
 from multiarch.facts.labels import HOSTNAME, ZONE
-from multiarch.manifests.objects import Owner
+from multiarch.manifests.owners import WorkloadKey
 from multiarch.scheduling.nodes import Node
 from multiarch.scheduling.pods import Pod
 from multiarch.scheduling.scores import DEFAULT_SPREAD, SoftSpread
@@ -26,20 +26,20 @@ class PodsByController:
 
     def __init__(self, samples: Iterable[Pod]) -> None:
         """Count the pods of the controllers of ``samples`` only."""
-        self._counts: dict[tuple[str, Owner], tuple[Counter[str], Counter[str | None]]] = {}
+        self._counts: dict[WorkloadKey, tuple[Counter[str], Counter[str | None]]] = {}
         for sample in samples:
             if sample.owner is not None and _spread_by_default(sample):
-                self._counts[sample.namespace, sample.owner] = Counter(), Counter()
+                self._counts[sample.owner] = Counter(), Counter()
 
     def place(self, pod: Pod, node: Node) -> None:
         """Count a pod that gets a node."""
-        if pod.owner is not None and (found := self._counts.get((pod.namespace, pod.owner))):
+        if pod.owner is not None and (found := self._counts.get(pod.owner)):
             found[0][node.name] += 1
             found[1][node.labels.get(ZONE)] += 1
 
     def of(self, pod: Pod) -> tuple[Counter[str], Counter[str | None]]:
         """Return the number of pods by node and by zone, which change as pods are placed."""
-        known = self._counts.get((pod.namespace, pod.owner)) if pod.owner is not None else None
+        known = self._counts.get(pod.owner) if pod.owner is not None else None
         return known or (Counter(), Counter())
 
 

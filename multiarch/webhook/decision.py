@@ -71,61 +71,57 @@ class _Fault(NamedTuple):
 
 
 class Decider:
-    """Decides about pods as one configuration says. Raises TaintSyntaxError for a taint that Kubernetes rejects."""
+    """Decides about pods of namespaces with one mode, as one configuration says."""
 
-    def __init__(self, configuration: WebhookConfiguration) -> None:
-        """Read what the decisions need."""
-        self._mode = AdmissionMode(configuration.mode)
+    def __init__(self, configuration: WebhookConfiguration, mode: AdmissionMode) -> None:
+        """Read what the decisions need. Raises TaintSyntaxError for a taint that Kubernetes rejects."""
+        self._observes = mode is AdmissionMode.OBSERVE
+        own = AdmissionMode(configuration.mode) if self._observes else mode
+        self._mode = AdmissionMode.TOLERATE if own is AdmissionMode.OBSERVE else own
+        """The mode whose decisions are made."""
         self._architectures = tuple(dict.fromkeys(map(Architecture, configuration.architectures)))
         self._tainted = get_tainted_architecture(configuration.architectures)
         self._taints = tuple(parse_taint(each) for each in configuration.taints)
         self._weight = configuration.preferred_weight
         self._annotate = configuration.annotate
+        self._warn = configuration.warnings
         self._most_images = configuration.limits.images
 
-    def without_images(self, pod: AdmittedPod, mode: AdmissionMode) -> Decision | None:
+    def without_images(self, pod: AdmittedPod) -> Decision | None:
         """Decide by what the pod says itself; None if its images have to be known."""
         if skipped := self._by_own_rules(pod):
             return skipped
-        if self._acting(mode) is not AdmissionMode.PIN and self._has_all(pod, mode) and not _tolerates_by_webhook(pod):
+        if self._mode is not AdmissionMode.PIN and self._has_all(pod) and not _tolerates_by_webhook(pod):
             return self._tolerates_already()
         if not pod.containers:
             return skip_pod(DecisionReason.NO_CONTAINERS, "the pod has no containers")
         if len(pod.images) > self._most_images:
             text = f"the pod has {len(pod.images)} images, more than limits.images, which is {self._most_images}"
-            return self._with_patch(Decision(DecisionOutcome.UNKNOWN, DecisionReason.TOO_MANY_IMAGES, text), pod, mode)
+            warnings = _warn_of(text) if self._warn else ()
+            decision = Decision(DecisionOutcome.UNKNOWN, DecisionReason.TOO_MANY_IMAGES, text, warnings=warnings)
+            return self._with_patch(decision, pod)
         return None
 
-    def with_images(self, pod: AdmittedPod, mode: AdmissionMode, answers: Sequence[Answer]) -> Decision:
+    def with_images(self, pod: AdmittedPod, answers: Sequence[Answer]) -> Decision:
         """Decide by ``answers``, which are those about ``pod.images`` in their order."""
         if lacking := self._lacking(pod, answers):
-            return self._leave(pod, mode, answers, lacking)
+            return self._leave(pod, answers, lacking)
         if unknown := self._unknown(pod, answers):
-            decision = Decision(DecisionOutcome.UNKNOWN, unknown[0].kind, _joined(unknown), images=_named(unknown))
-            return self._with_patch(decision, pod, mode)
-        if self._has_all(pod, mode):
+            decision = Decision(DecisionOutcome.UNKNOWN, unknown[0].kind, _joined(unknown))
+            decision = replace(decision, images=_named(unknown), warnings=self._warnings(unknown))
+            return self._with_patch(decision, pod)
+        if self._has_all(pod):
             return self._tolerates_already()
         count = len(pod.images)
         images = "its image supports" if count == 1 else f"all {count} images support"
         text = f"{images} {' and '.join(self._open(pod))}"
-        prefer = self._prefers(pod, mode)
-        change = SchedulingChange(prefer=_PREFERRED if prefer else None, tolerate=self._taints, weight=self._weight)
-        return self._with_patch(Decision(DecisionOutcome.TOLERATE, DecisionReason.SUPPORTED, text), pod, mode, change)
+        prefer = _PREFERRED if self._prefers(pod) else None
+        change = SchedulingChange(prefer=prefer, tolerate=self._taints, weight=self._weight)
+        return self._with_patch(Decision(DecisionOutcome.TOLERATE, DecisionReason.SUPPORTED, text), pod, change)
 
-    def warnings(self, pod: AdmittedPod, decision: Decision, answers: Sequence[Answer]) -> tuple[str, ...]:
-        """Write what kubectl may show of a decision: one warning for each image that kept the pod from tolerating.
-
-        Each has at most 120 characters.
-        """
-        if decision.reason is DecisionReason.INVALID_MODE:
-            return (cut_string(decision.text, _LONGEST_WARNING),)
-        if decision.outcome not in (DecisionOutcome.LEAVE, DecisionOutcome.UNKNOWN):
-            return ()
-        faults = self._lacking(pod, answers) or self._unknown(pod, answers)
-        written = [_warning(each.image, each.summary) for each in faults] or [
-            cut_string(decision.text, _LONGEST_WARNING)
-        ]
-        return tuple(dict.fromkeys(written))
+    def _warnings(self, faults: Sequence[_Fault]) -> tuple[str, ...]:
+        """Return one warning for each image that kept the pod from tolerating."""
+        return tuple(dict.fromkeys(map(_warning, faults))) if self._warn else ()
 
     def _by_own_rules(self, pod: AdmittedPod) -> Decision | None:
         if pod.opt_out == OFF:
@@ -133,9 +129,7 @@ class Decider:
         if pod.opt_out is not None:
             # Whoever wrote "Off" or "false" did not want the toleration.
             found = cut_string(pod.opt_out, _LONGEST_VALUE)
-            return skip_pod(
-                DecisionReason.INVALID_MODE, f"annotation {OPT_OUT_ANNOTATION} must be {OFF}, not {found!r}: left alone"
-            )
+            return skip_invalid_mode(f"annotation {OPT_OUT_ANNOTATION} must be {OFF}, not {found!r}: left alone")
         if pod.scheduled_by_name:
             return skip_pod(DecisionReason.SCHEDULED_BY_NAME, pod.scheduled_by_name)
         for each in pod.excluded:
@@ -143,19 +137,13 @@ class Decider:
                 return skip_pod(DecisionReason.EXCLUDED, f"the pod can't use {each.architecture} nodes: {each.reason}")
         return None
 
-    def _acting(self, mode: AdmissionMode) -> AdmissionMode:
-        """Return the mode whose decisions are made."""
-        if mode is not AdmissionMode.OBSERVE:
-            return mode
-        return AdmissionMode.TOLERATE if self._mode is AdmissionMode.OBSERVE else self._mode
-
-    def _has_all(self, pod: AdmittedPod, mode: AdmissionMode) -> bool:
+    def _has_all(self, pod: AdmittedPod) -> bool:
         """Return whether nothing would be added to a pod whose images support every architecture."""
-        return self._tolerates(pod) and not self._prefers(pod, mode)
+        return self._tolerates(pod) and not self._prefers(pod)
 
-    def _prefers(self, pod: AdmittedPod, mode: AdmissionMode) -> bool:
+    def _prefers(self, pod: AdmittedPod) -> bool:
         """Return whether a preference can be added: the pod has none for an architecture, and has the choice."""
-        if self._acting(mode) is not AdmissionMode.PREFER or pod.excluded or self._tainted is not _PREFERRED:
+        if self._mode is not AdmissionMode.PREFER or pod.excluded or self._tainted is not _PREFERRED:
             return False
         preferred = (expression.key for each in pod.affinity.preferred for expression in each.term.expressions)
         return not any(key in ARCHITECTURE_LABELS for key in preferred)
@@ -173,30 +161,31 @@ class Decider:
             DecisionReason.TOLERATES_ALREADY, f"the pod tolerates {', '.join(map(str, self._taints))} already"
         )
 
-    def _leave(
-        self, pod: AdmittedPod, mode: AdmissionMode, answers: Sequence[Answer], lacking: list[_Fault]
-    ) -> Decision:
+    def _leave(self, pod: AdmittedPod, answers: Sequence[Answer], lacking: list[_Fault]) -> Decision:
         text, change, pinned = _joined(lacking), None, None
         possible = [each for each in self._open(pod) if not _lacks(answers, each)]
         if not possible and pod.excluded:
             text = f"no node that the pod allows can run all images: {text}"
         elif not possible and len(self._architectures) > 1:
             text = f"no {' or '.join(self._architectures)} node can run all images: {text}"
-        if self._acting(mode) is AdmissionMode.PIN and len(possible) == 1 and _supports(answers, possible[0]):
+        if self._mode is AdmissionMode.PIN and len(possible) == 1 and _supports(answers, possible[0]):
             pinned = possible[0]
             change = SchedulingChange(require=pinned, tolerate=self._taints if pinned is self._tainted else ())
             text += f"; requires {pinned}"
         elif self._tolerates(pod):
             text += f"; the pod tolerates {', '.join(map(str, self._taints))} all the same"
         decision = Decision(
-            DecisionOutcome.LEAVE, DecisionReason.UNSUPPORTED_IMAGE, text, images=_named(lacking), pinned=pinned or ""
+            DecisionOutcome.LEAVE,
+            DecisionReason.UNSUPPORTED_IMAGE,
+            text,
+            images=_named(lacking),
+            pinned=pinned or "",
+            warnings=self._warnings(lacking),
         )
-        return self._with_patch(decision, pod, mode, change)
+        return self._with_patch(decision, pod, change)
 
-    def _with_patch(
-        self, decision: Decision, pod: AdmittedPod, mode: AdmissionMode, change: SchedulingChange | None = None
-    ) -> Decision:
-        if mode is AdmissionMode.OBSERVE:
+    def _with_patch(self, decision: Decision, pod: AdmittedPod, change: SchedulingChange | None = None) -> Decision:
+        if self._observes:
             return decision
         operations = (
             [] if change is None else build_json_patch(transform_pod_spec(pod.spec, change).additions, ("spec",))
@@ -223,7 +212,7 @@ class Decider:
         kind = DecisionReason.UNSUPPORTED_IMAGE if verdict is Verdict.UNSUPPORTED else DecisionReason.UNREADABLE_IMAGE
         counting = self._open(pod)
         for image, each in zip(pod.images, answers, strict=False):
-            judgements = () if isinstance(each, NotFound) else each.judgements
+            judgements = () if isinstance(each, NotFound) else each
             about = [one for one in judgements if one.verdict is verdict and one.architecture in counting]
             if about:
                 architectures = " or ".join(one.architecture for one in about)
@@ -233,6 +222,11 @@ class Decider:
 def skip_pod(reason: DecisionReason, text: str) -> Decision:
     """Return the decision that there is nothing to decide; ``text`` may be from the pod, and is cut if it is long."""
     return Decision(DecisionOutcome.SKIP, reason, cut_string(text, _LONGEST_TEXT))
+
+
+def skip_invalid_mode(text: str) -> Decision:
+    """Return the decision about a pod whose annotation, or whose namespace's label, is wrong; it always warns."""
+    return replace(skip_pod(DecisionReason.INVALID_MODE, text), warnings=_warn_of(text))
 
 
 def cut_string(text: str, longest: int) -> str:
@@ -266,7 +260,7 @@ def _supports(answers: Sequence[Answer], architecture: Architecture) -> bool:
 def _verdicts(answers: Sequence[Answer], architecture: Architecture) -> Iterator[Verdict]:
     for each in answers:
         if not isinstance(each, NotFound):
-            yield from (one.verdict for one in each.judgements if one.architecture is architecture)
+            yield from (one.verdict for one in each if one.architecture is architecture)
 
 
 def _named(faults: Sequence[_Fault]) -> tuple[str, ...]:
@@ -285,8 +279,12 @@ def _joined(faults: Sequence[_Fault]) -> str:
     return "; ".join(parts)
 
 
-def _warning(image: str, summary: str) -> str:
+def _warn_of(text: str) -> tuple[str, ...]:
+    return (cut_string(text, _LONGEST_WARNING),)
+
+
+def _warning(fault: _Fault) -> str:
     """Return a warning whose image loses its beginning, which says least, if there is no room for all."""
-    name, room = escape_terminal(image[-_LONGEST_WARNING:]), _LONGEST_WARNING - len(summary) - 1
+    name, room = escape_terminal(fault.image[-_LONGEST_WARNING:]), _LONGEST_WARNING - len(fault.summary) - 1
     shown = name if len(name) <= room else f"...{name[len(name) - room + 3 :]}"
-    return f"{shown} {summary}".lstrip()
+    return f"{shown} {fault.summary}".lstrip()

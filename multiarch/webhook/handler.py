@@ -16,7 +16,7 @@ from cachetools import LRUCache
 
 from multiarch.facts.admission import MODE_LABEL, OFF, AdmissionMode
 from multiarch.schema.webhook import WebhookConfiguration
-from multiarch.webhook.decision import Decider, cut_string, skip_pod
+from multiarch.webhook.decision import Decider, cut_string, skip_invalid_mode, skip_pod
 from multiarch.webhook.model import Answer, Decision, DecisionReason, Images, Observer, Request
 from multiarch.webhook.pod import AdmittedPod, InvalidPodError, PodKey, WrittenPod, get_pod_key, read_pod
 from multiarch.webhook.review import FailureReason, Review, ReviewError, build_answer, build_response, read_review
@@ -55,10 +55,8 @@ class Handler:
         """Read the configuration. Raises TaintSyntaxError for a taint that Kubernetes rejects."""
         self._mode = AdmissionMode(configuration.mode)
         self._deadline = configuration.deadline_seconds
-        self._maximum_bytes = configuration.limits.body_kib * 1024
-        self._warn = configuration.warnings
         self._readable_secrets = frozenset(configuration.registries.pull_secrets)
-        self._decider = Decider(configuration)
+        self._deciders = {mode: Decider(configuration, mode) for mode in AdmissionMode}
         self._images = images
         self._observers = observers
         self._remembered: LRUCache[tuple[AdmissionMode, PodKey], _Decided | _Open] = LRUCache(_REMEMBERED)
@@ -74,7 +72,7 @@ class Handler:
         acting = self._mode if mode in ("", INVALID) else AdmissionMode(mode)
         try:
             if mode == INVALID and not review.other:
-                decided = _written(skip_pod(DecisionReason.INVALID_MODE, _INVALID_MODE), (_INVALID_MODE,))
+                decided = _written(skip_invalid_mode(_INVALID_MODE))
             else:
                 decided = await self._decide(review, acting, began)
             return self._answer(review, acting, decided, began)
@@ -88,7 +86,7 @@ class Handler:
 
     def _read(self, body: bytes) -> Review:
         try:
-            return read_review(body, self._maximum_bytes)
+            return read_review(body)
         except ReviewError as error:
             self.failed(error.reason, error.message)
             raise
@@ -112,9 +110,7 @@ class Handler:
             answers = await self._look_up(pod, began)
         # What is remembered is answered with the same objects, so that comparing them takes no time.
         if found.decided is None or found.answers != answers:
-            decision = self._decider.with_images(pod, mode, answers)
-            warnings = self._decider.warnings(pod, decision, answers) if self._warn else ()
-            found.decided, found.answers = _written(decision, warnings), answers
+            found.decided, found.answers = _written(self._deciders[mode].with_images(pod, answers)), answers
         return found.decided
 
     def _prepare(self, written: WrittenPod, namespace: str, mode: AdmissionMode) -> _Decided | _Open:
@@ -123,11 +119,8 @@ class Handler:
             pod = read_pod(written, namespace, self._readable_secrets)
         except InvalidPodError as error:
             return _written(skip_pod(DecisionReason.INVALID_POD, error.message))
-        decision = self._decider.without_images(pod, mode)
-        if decision is None:
-            return _Open(pod)
-        warn = self._warn or decision.reason is DecisionReason.INVALID_MODE
-        return _written(decision, self._decider.warnings(pod, decision, ()) if warn else ())
+        decision = self._deciders[mode].without_images(pod)
+        return _Open(pod) if decision is None else _written(decision)
 
     async def _look_up(self, pod: AdmittedPod, began: float) -> list[Answer]:
         left = max(0.0, self._deadline - (perf_counter() - began))
@@ -152,11 +145,10 @@ class Handler:
         return build_answer(review.uid, build_response())
 
 
-def _written(decision: Decision, warnings: Sequence[str] = ()) -> _Decided:
+def _written(decision: Decision) -> _Decided:
     reason = cut_string(f"{decision.reason}: {decision.text}", _LONGEST_VALUE)
-    return _Decided(
-        decision, build_response(decision.patch, {"decision": str(decision.outcome), "reason": reason}, warnings)
-    )
+    audit = {"decision": str(decision.outcome), "reason": reason}
+    return _Decided(decision, build_response(decision.patch, audit, decision.warnings))
 
 
 def _length(key: PodKey) -> int:

@@ -58,13 +58,6 @@ class PodImage(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class ImageFound:
-    """An image was read: a judgement for each required architecture, in their order."""
-
-    judgements: tuple[Judgement, ...]
-
-
-@dataclass(frozen=True, slots=True)
 class NotFound:
     """An image could not be read. ``reason`` is one of those about images; ``text`` is a clause without a full stop."""
 
@@ -72,7 +65,8 @@ class NotFound:
     text: str
 
 
-Answer = ImageFound | NotFound
+Answer = tuple[Judgement, ...] | NotFound
+"""What was found out about an image: a judgement for each required architecture in their order, or why not."""
 
 
 class PullSecretNames(NamedTuple):
@@ -113,6 +107,7 @@ class Decision:
     ``text`` says why in one sentence without its full stop; it names images, and holds no secret. ``patch`` is a JSON
     Patch (RFC 6902, only ``add``), serialised; empty where nothing changes, and always in mode ``observe``.
     ``images`` are the images that decided: those that do not support an architecture, or could not be read.
+    ``warnings`` are for kubectl to show, each of at most 120 characters.
     """
 
     outcome: DecisionOutcome
@@ -122,6 +117,7 @@ class Decision:
     images: tuple[str, ...] = ()
     pinned: str = ""
     """The architecture that the patch requires, in mode ``pin``."""
+    warnings: tuple[str, ...] = ()
 
 
 class Request(NamedTuple):

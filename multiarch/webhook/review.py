@@ -80,14 +80,12 @@ _DECODER = msgspec.json.Decoder(_AdmissionReview)
 _HEAD = msgspec.json.encode({"apiVersion": _API_VERSION, "kind": _KIND, "response": {}})[:-2] + b'"uid":'
 
 
-def read_review(body: bytes, most_bytes: int) -> Review:
+def read_review(body: bytes) -> Review:
     """Read a request.
 
-    Raises ReviewError for a body that is longer than ``most_bytes``, nested deeper than the decoder goes (1,000
-    levels), not JSON, or not an AdmissionReview v1 with a request, its uid, and an object with a pod's types.
+    Raises ReviewError for a body that is nested deeper than the decoder goes (1,000 levels), not JSON, or not an
+    AdmissionReview v1 with a request, its uid, and an object with a pod's types.
     """
-    if len(body) > most_bytes:
-        raise ReviewError(FailureReason.TOO_LARGE, f"The request has more than {most_bytes} bytes.")
     try:
         review = _DECODER.decode(body)
     except RecursionError:

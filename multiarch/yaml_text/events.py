@@ -39,7 +39,7 @@ class YamlFault:
 
     rule: str
     message: str
-    line: int | None
+    line: int | None = None
     hint: str = ""
     path: KeyPath = ()
 

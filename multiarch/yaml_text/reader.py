@@ -9,6 +9,7 @@ same code. A duplicate key is rejected, as by Pulumi, where kubectl takes the la
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 from yaml.events import (
@@ -27,7 +28,6 @@ from multiarch.yaml_text.nodes import AliasNode, MappingNode, ScalarNode, Sequen
 from multiarch.yaml_text.scalars import (
     COLLECTION_TAGS,
     Dialect,
-    InvalidValueError,
     read_kubernetes_scalar,
     reject_tag,
 )
@@ -99,7 +99,7 @@ def _second_document(line: int) -> YamlError:
 
 
 def _error(event: Event, rule: str, message: str) -> YamlError:
-    return YamlError(YamlFault(rule, message, event.start_mark.line + 1))
+    return YamlError(_at(event, YamlFault(rule, message)))
 
 
 class _ValueReader:
@@ -182,8 +182,8 @@ class _ValueReader:
                 name = self._name(key)
                 if name in values:
                     raise _repeated(name, self._line_of(values[name]))
-            except InvalidValueError as error:
-                self._reject(faults, event, error)
+            except YamlError as error:
+                self._reject(faults, event, error.fault)
             else:
                 values[name] = value
         for source in merged:
@@ -197,14 +197,14 @@ class _ValueReader:
         sources = [each for each in found if each is not None]
         if len(sources) < len(found):
             message = "<< needs a mapping or a list of mappings"
-            self._reject(faults, event, InvalidValueError("wrong-merge", message, path=(_MERGE,)))
+            self._reject(faults, event, YamlFault("wrong-merge", message, path=(_MERGE,)))
         self._grow(sum(len(each) for each in sources), event)
         return sources
 
     def _tag_faults(self, start: Event) -> list[YamlFault]:
         faults: list[YamlFault] = []
         if start.tag not in COLLECTION_TAGS:
-            self._reject(faults, start, reject_tag(start.tag))
+            self._reject(faults, start, reject_tag(start.tag).fault)
         return faults
 
     def _scalar(self, event: Event) -> _Made:
@@ -213,13 +213,13 @@ class _ValueReader:
             return event.value
         try:
             return self._dialect(event.value, tag)
-        except InvalidValueError as error:
-            raise YamlError(_fault(event, error)) from None
+        except YamlError as error:
+            raise YamlError(_at(event, error.fault)) from None
 
     # What a reader of nodes does otherwise.
 
-    def _reject(self, _faults: list[YamlFault], event: Event, error: InvalidValueError) -> None:
-        raise YamlError(_fault(event, error))
+    def _reject(self, _faults: list[YamlFault], event: Event, fault: YamlFault) -> None:
+        raise YamlError(_at(event, fault))
 
     def _alias(self, _event: Event, target: _Made) -> _Made:
         return target
@@ -231,9 +231,9 @@ class _ValueReader:
         return values
 
     def _name(self, key: _Made) -> object:
-        """Return a key's value. Raises InvalidValueError for what can't be a key."""
+        """Return a key's value. Raises YamlError for what can't be a key."""
         if isinstance(key, dict | list):
-            raise InvalidValueError("key-not-text", _COLLECTION_AS_KEY)
+            raise YamlError(YamlFault("key-not-text", _COLLECTION_AS_KEY))
         return key
 
     def _set_key_line(self, value: _Made, event: Event) -> None:
@@ -268,8 +268,8 @@ class _NodeReader(_ValueReader):
         style = event.style or ""
         return ScalarNode(*_position(event), event.anchor, faults=faults, value=value, text=event.value, style=style)
 
-    def _reject(self, faults: list[YamlFault], event: Event, error: InvalidValueError) -> None:
-        faults.append(_fault(event, error))
+    def _reject(self, faults: list[YamlFault], event: Event, fault: YamlFault) -> None:
+        faults.append(_at(event, fault))
 
     def _sources(self, value: YamlNode, event: Event, faults: list[YamlFault]) -> list[dict[object, YamlNode]]:
         # What is written behind << is in no mapping's values, so its faults go to the mapping around it.
@@ -301,11 +301,11 @@ class _NodeReader(_ValueReader):
         if not isinstance(inner, ScalarNode):
             if self._text[inner.start - 1 : inner.start + 1] == "{{":
                 written = self._text[inner.start - 1 : inner.start - 1 + _SHOWN].partition("\n")[0].partition("}}")[0]
-                raise InvalidValueError("template", f"{written}}}}} is a placeholder of a template")
-            raise InvalidValueError("key-not-text", _COLLECTION_AS_KEY)
+                raise YamlError(YamlFault("template", f"{written}}}}} is a placeholder of a template"))
+            raise YamlError(YamlFault("key-not-text", _COLLECTION_AS_KEY))
         if inner.faults or not isinstance(inner.value, str):
             message = f"key {inner.text} is not a string" if inner.text else "empty key"
-            raise InvalidValueError("key-not-text", message)
+            raise YamlError(YamlFault("key-not-text", message))
         return inner.value
 
     def _set_key_line(self, value: YamlNode, event: Event) -> None:
@@ -328,10 +328,10 @@ def _position(start: Event, end: Event | None = None) -> tuple[int, int, int, in
     return mark.index, (end or start).end_mark.index, mark.line + 1, mark.column
 
 
-def _fault(event: Event, error: InvalidValueError) -> YamlFault:
-    return YamlFault(error.rule, error.message, event.start_mark.line + 1, error.hint, error.path)
+def _at(event: Event, fault: YamlFault) -> YamlFault:
+    return replace(fault, line=event.start_mark.line + 1)
 
 
-def _repeated(name: object, first: int | None) -> InvalidValueError:
+def _repeated(name: object, first: int | None) -> YamlError:
     where = f", first on line {first}" if first else ""
-    return InvalidValueError("duplicate-key", f"duplicate key {name}{where}", path=(str(name),))
+    return YamlError(YamlFault("duplicate-key", f"duplicate key {name}{where}", path=(str(name),)))

@@ -12,7 +12,7 @@ import math
 import re
 from collections.abc import Callable
 
-from multiarch.errors import KeyPath
+from multiarch.yaml_text.events import YamlError, YamlFault
 
 _TAG = "tag:yaml.org,2002:"
 COLLECTION_TAGS = frozenset((None, "!", f"{_TAG}seq", f"{_TAG}map"))
@@ -38,24 +38,12 @@ _JSON_EXPONENT = 1e21
 """From here on Go writes a number into JSON with an exponent, and it stays a float."""
 
 
-class InvalidValueError(Exception):
-    """A value that is rejected; the parts are those of a :class:`multiarch.yaml_text.events.YamlFault`."""
-
-    def __init__(self, rule: str, message: str, hint: str = "", path: KeyPath = ()) -> None:
-        """Keep the parts."""
-        super().__init__(message)
-        self.rule = rule
-        self.message = message
-        self.hint = hint
-        self.path = path
-
-
 Dialect = Callable[[str, str | None], object]
-"""The value of a scalar: its text, and its tag (None: a plain scalar). Raises InvalidValueError."""
+"""The value of a scalar: its text, and its tag (None: a plain scalar). Raises YamlError without a line."""
 
 
 def read_kubernetes_scalar(written: str, tag: str | None = None) -> object:
-    """Return a scalar as kubectl reads it. Raises InvalidValueError for a tag that it does not know."""
+    """Return a scalar as kubectl reads it. Raises YamlError for a tag that it does not know."""
     if tag is None:
         if written in _KUBERNETES_WORDS:
             return _KUBERNETES_WORDS[written]
@@ -74,7 +62,7 @@ def read_kubernetes_scalar(written: str, tag: str | None = None) -> object:
 def read_pulumi_scalar(written: str, tag: str | None = None) -> object:
     """Return a scalar as Pulumi's engine hands it on: as JSON, where 1.0 is 1.
 
-    Raises InvalidValueError for a tag other than ``!!str``, for what Pulumi reads as an octal number, as a date, or
+    Raises YamlError for a tag other than ``!!str``, for what Pulumi reads as an octal number, as a date, or
     as a number that JSON does not have.
     """
     if tag is None:
@@ -84,9 +72,9 @@ def read_pulumi_scalar(written: str, tag: str | None = None) -> object:
     raise reject_tag(tag)
 
 
-def reject_tag(tag: str) -> InvalidValueError:
+def reject_tag(tag: str) -> YamlError:
     """Return what to raise for a value, of any kind, with a tag that means nothing to a dialect."""
-    return InvalidValueError("unknown-tag", f"unknown tag {tag.replace(_TAG, '!!')}")
+    return YamlError(YamlFault("unknown-tag", f"unknown tag {tag.replace(_TAG, '!!')}"))
 
 
 def _number(written: str) -> int | float | None:
@@ -110,9 +98,9 @@ def _pulumi_number(written: str) -> object:
     if written[0] not in _NUMBER_STARTS:
         return written
     if _LEADING_ZERO.fullmatch(written):
-        raise InvalidValueError("octal-number", f"{written} starts with 0: Pulumi reads it as octal", _quotes(written))
+        raise _reject(written, "octal-number", "starts with 0: Pulumi reads it as octal")
     if _DATE.fullmatch(written):
-        raise _date(written)
+        raise _reject(written, "date", "is a date in YAML, and Pulumi rewrites dates")
     number = _number(written)
     if number is None:
         if _DECIMAL.fullmatch(written):
@@ -127,13 +115,9 @@ def _pulumi_number(written: str) -> object:
     return int(number) if number.is_integer() and abs(number) < _JSON_EXPONENT else number
 
 
-def _not_a_number(written: str) -> InvalidValueError:
-    return InvalidValueError("not-a-number", f"{written} is not a number that Pulumi accepts", _quotes(written))
+def _not_a_number(written: str) -> YamlError:
+    return _reject(written, "not-a-number", "is not a number that Pulumi accepts")
 
 
-def _date(written: str) -> InvalidValueError:
-    return InvalidValueError("date", f"{written} is a date in YAML, and Pulumi rewrites dates", _quotes(written))
-
-
-def _quotes(written: str) -> str:
-    return f'Put it in quotes: "{written}".'
+def _reject(written: str, rule: str, why: str) -> YamlError:
+    return YamlError(YamlFault(rule, f"{written} {why}", hint=f'Put it in quotes: "{written}".'))

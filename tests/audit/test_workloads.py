@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import pytest
@@ -10,7 +11,7 @@ from multiarch.facts.taints import Taint, parse_taint
 from multiarch.images.model import Verdict
 from multiarch.kubernetes.source import LoadedObject, Source
 from multiarch.observed.images import judge_uses
-from multiarch.observed.newest_tags import find_newest_tags
+from multiarch.observed.newest_tags import find_newest_tag
 from multiarch.registry.reference import parse_reference
 from tests.images.asking import asked
 from tests.images.shapes import Repository
@@ -52,14 +53,15 @@ def deployment(name: str, pod_spec: Manifest, replicas: int = 1, **more: Any) ->
     return of("Deployment", name, spec={"replicas": replicas, "template": {"spec": pod_spec}}, **more)
 
 
-def audited(*objects: Manifest, taint: Taint | None = TAINT, source: Source = FILE) -> WorkloadAudit:
+def audited(*objects: Manifest, taint: Taint | None = TAINT, source: Source = FILE, tags: bool = True) -> WorkloadAudit:
     subjects = gather_subjects((LoadedObject(each, source) for each in objects), taint)
     uses = [use for each in subjects for use in each.uses]
     images = asked(lambda registry: judge_uses(registry, uses, (ARM,)))
-    lacking = [row.image for row in images.rows if row.judged(ARM).verdict is Verdict.UNSUPPORTED]
-    wanted = {image: parse_reference(image) for image in lacking}
-    found = asked(lambda registry: find_newest_tags(registry, wanted.values(), ARM))
-    return audit_workloads(subjects, images, {image: found[name] for image, name in wanted.items()}, taint)
+    lacking = [row.image for row in images.rows if tags and row.judged(ARM).verdict is Verdict.UNSUPPORTED]
+    newest = {
+        image: asked(partial(find_newest_tag, reference=parse_reference(image), architecture=ARM)) for image in lacking
+    }
+    return audit_workloads(subjects, images, newest, taint)
 
 
 def only(audit: WorkloadAudit) -> WorkloadRow:
@@ -125,6 +127,8 @@ def test_all_blockers_are_listed_at_once(both: str, amd64: str) -> None:
     assert steps[0] == f"use {both} instead of {amd64}: it supports arm64 (the newest in its format)"
     assert len(steps) == 3
     assert row.patch is None
+    (blocker,) = only(audited(deployment("api", made), tags=False)).images
+    assert blocker.step == f"build {amd64} for arm64 (no other tags were looked up)"
 
 
 def test_a_pod_that_may_come_up_where_its_image_does_not_run_is_warned_of(amd64: str) -> None:

@@ -43,7 +43,7 @@ def made(monkeypatch: pytest.MonkeyPatch) -> World:
     def stopping() -> Iterator[None]:
         yield
 
-    monkeypatch.setattr(command, "open_cluster", opened)
+    monkeypatch.setattr(command, "KubernetesCluster", opened)
     monkeypatch.setattr(command, "Clock", lambda: found)
     monkeypatch.setattr("multiarch.runs.rebalance.Clock", lambda: found)
     monkeypatch.setattr(World, "signal", None, raising=False)

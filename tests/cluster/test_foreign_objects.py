@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from multiarch.doctor.in_cluster import list_obstacles
-from multiarch.kubernetes.cluster import open_cluster
+from multiarch.kubernetes.cluster import KubernetesCluster
 from multiarch.kubernetes.source import ClusterAccess
 from sandbox.cluster.control_plane import ControlPlane
 from sandbox.cluster.kube import Object
@@ -29,7 +29,7 @@ RELEASE: Object = {
 
 
 def test_objects_and_releases_of_others_are_found(control_plane: ControlPlane) -> None:
-    with open_cluster(ClusterAccess(control_plane.kubeconfig)) as cluster:
+    with KubernetesCluster(ClusterAccess(control_plane.kubeconfig)) as cluster:
         assert [list_obstacles(cluster, plan(each)) for each in (SCALED, POOLS, ON_KARPENTER)] == [[], [], []]
         with applied(control_plane.kube, [CONFIG_MAP, RELEASE]):
             (found,) = list_obstacles(cluster, plan(SCALED))

@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from multiarch.errors import MultiarchError
-from multiarch.kubernetes.cluster import KubernetesCluster, open_cluster
+from multiarch.kubernetes.cluster import KubernetesCluster
 from multiarch.kubernetes.errors import ForbiddenError
-from multiarch.kubernetes.resources import SECRETS, Kind
+from multiarch.kubernetes.resources import DEPLOYMENTS, PODS, REPLICA_SETS, SECRETS, ApiResource
 from multiarch.kubernetes.source import ClusterAccess
 from sandbox.cluster.control_plane import ControlPlane, write_kubeconfig
 from sandbox.cluster.kube import Kube, Object
@@ -47,29 +47,29 @@ def waiting(name: str, space: str, *, app: str = "other", **spec: Any) -> Object
 
 @pytest.fixture
 def cluster(plane: ControlPlane) -> Iterator[KubernetesCluster]:
-    with open_cluster(ClusterAccess(plane.kubeconfig)) as opened:
+    with KubernetesCluster(ClusterAccess(plane.kubeconfig)) as opened:
         yield opened
 
 
-def names(cluster: KubernetesCluster, *kinds: Kind, **which: Any) -> list[str]:
+def names(cluster: KubernetesCluster, *kinds: ApiResource, **which: Any) -> list[str]:
     return [found.value["metadata"]["name"] for found in cluster.objects(kinds, **which)]
 
 
 def test_pages_of_any_size_make_the_same_list(cluster: KubernetesCluster) -> None:
-    whole = names(cluster, Kind.POD, namespaces=SPACES)
+    whole = names(cluster, PODS, namespaces=SPACES)
     assert whole == ["gated", "pod-0", "pod-2", "pod-4", "pod-1", "pod-3"]
     for limit in (1, 2, 3, 4):
-        assert names(cluster, Kind.POD, namespaces=SPACES, limit=limit) == whole
-    everywhere = names(cluster, Kind.POD, limit=2)
+        assert names(cluster, PODS, namespaces=SPACES, limit=limit) == whole
+    everywhere = names(cluster, PODS, limit=2)
     assert set(whole) <= set(everywhere)
 
 
 def test_selectors_are_the_api_servers(cluster: KubernetesCluster) -> None:
-    assert names(cluster, Kind.POD, namespaces=SPACES, selector="app=web") == ["pod-0", "pod-2", "pod-1"]
-    assert names(cluster, Kind.POD, namespaces=SPACES, selector="app notin (web,batch)") == ["gated"]
-    assert names(cluster, Kind.POD, namespaces=SPACES, fields="metadata.name=pod-3") == ["pod-3"]
+    assert names(cluster, PODS, namespaces=SPACES, selector="app=web") == ["pod-0", "pod-2", "pod-1"]
+    assert names(cluster, PODS, namespaces=SPACES, selector="app notin (web,batch)") == ["gated"]
+    assert names(cluster, PODS, namespaces=SPACES, fields="metadata.name=pod-3") == ["pod-3"]
     with pytest.raises(MultiarchError, match=r"rejects list pods: .*Check the selector"):
-        names(cluster, Kind.POD, selector="a in (")
+        names(cluster, PODS, selector="a in (")
 
 
 def test_objects_say_what_they_are_and_where_they_come_from(cluster: KubernetesCluster, plane: ControlPlane) -> None:
@@ -79,11 +79,11 @@ def test_objects_say_what_they_are_and_where_they_come_from(cluster: KubernetesC
     plane.kube.apply(owner)
 
     def owned() -> list[Any] | None:
-        return list(cluster.objects([Kind.POD], namespaces=SPACES[:1], selector="app=owner")) or None
+        return list(cluster.objects([PODS], namespaces=SPACES[:1], selector="app=owner")) or None
 
     try:
         (made,) = wait_for(owned, "the ReplicaSet's pod", timeout=20)
-        found = [*cluster.objects([Kind.REPLICA_SET], namespaces=SPACES[:1]), made]
+        found = [*cluster.objects([REPLICA_SETS], namespaces=SPACES[:1]), made]
         assert [(each.value["apiVersion"], each.value["kind"]) for each in found] == [
             ("apps/v1", "ReplicaSet"),
             ("v1", "Pod"),
@@ -98,7 +98,7 @@ def test_objects_say_what_they_are_and_where_they_come_from(cluster: KubernetesC
 
 
 def test_a_namespace_that_is_not_there_is_told_apart_from_an_empty_one(cluster: KubernetesCluster) -> None:
-    assert names(cluster, Kind.POD, namespaces=["no-such"]) == []
+    assert names(cluster, PODS, namespaces=["no-such"]) == []
     assert cluster.missing_namespaces([SPACES[0], "no-such", "default"]) == ("no-such",)
 
 
@@ -108,16 +108,16 @@ def test_what_rbac_does_not_allow_comes_with_the_rule_that_does(
     token = account_token(kube, "reader", SPACES[0], [LIST_PODS])
     file = write_kubeconfig(tmp_path / "config", plane.kube.access, {"token": token})
     user = "system:serviceaccount:reading-a:reader"
-    with open_cluster(ClusterAccess(file)) as cluster:
-        assert "pod-0" in names(cluster, Kind.POD, namespaces=SPACES[:1])
+    with KubernetesCluster(ClusterAccess(file)) as cluster:
+        assert "pod-0" in names(cluster, PODS, namespaces=SPACES[:1])
         with pytest.raises(ForbiddenError) as raised:
-            names(cluster, Kind.POD)
+            names(cluster, PODS)
         assert str(raised.value) == (
             f"{user} may not list pods in the whole cluster. Grant it with this rule in a ClusterRole: "
             '{apiGroups: [""], resources: ["pods"], verbs: ["list"]}.'
         )
         with pytest.raises(ForbiddenError, match=r"may not list deployments in namespace reading-a.*in a Role there"):
-            names(cluster, Kind.DEPLOYMENT, namespaces=SPACES[:1])
+            names(cluster, DEPLOYMENTS, namespaces=SPACES[:1])
         with pytest.raises(ForbiddenError, match=r'secrets pull in namespace reading-a.*resourceNames: \["pull"\]'):
             cluster.get(SECRETS, SPACES[0], "pull")
         assert cluster.missing_namespaces([SPACES[0]]) == ()
@@ -129,13 +129,13 @@ def test_what_rbac_does_not_allow_comes_with_the_rule_that_does(
             "rules": [LIST_PODS, {"apiGroups": ["apps"], "resources": ["deployments"], "verbs": ["list"]}],
         }
     )
-    with open_cluster(ClusterAccess(file)) as cluster:
+    with KubernetesCluster(ClusterAccess(file)) as cluster:
         wait_for(lambda: _allowed(cluster), "the rule that was named to do", timeout=10)
 
 
 def _allowed(cluster: KubernetesCluster) -> bool:
     try:
-        return names(cluster, Kind.DEPLOYMENT, namespaces=SPACES[:1]) == []
+        return names(cluster, DEPLOYMENTS, namespaces=SPACES[:1]) == []
     except ForbiddenError:
         return False
 

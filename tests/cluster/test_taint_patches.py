@@ -10,9 +10,9 @@ import pytest
 import yaml
 
 from multiarch.facts.taints import parse_taint
-from multiarch.kubernetes.cluster import KubernetesCluster, open_cluster
+from multiarch.kubernetes.cluster import KubernetesCluster
 from multiarch.kubernetes.errors import ConflictError, ForbiddenError
-from multiarch.kubernetes.resources import RESOURCES, Kind
+from multiarch.kubernetes.resources import NODES
 from multiarch.kubernetes.source import ClusterAccess
 from multiarch.observed.nodes import ObservedNode, read_nodes
 from multiarch.verify.nodes.taints import TaintFix
@@ -62,12 +62,12 @@ def _unchanged(kube: Kube) -> bool:
 
 @pytest.fixture
 def cluster(control_plane: ControlPlane) -> Iterator[KubernetesCluster]:
-    with open_cluster(ClusterAccess(control_plane.kubeconfig)) as opened:
+    with KubernetesCluster(ClusterAccess(control_plane.kubeconfig)) as opened:
         yield opened
 
 
 def read(cluster: KubernetesCluster) -> ObservedNode:
-    nodes, _ = read_nodes(cluster.objects([Kind.NODE], fields=f"metadata.name={NODE}"))
+    nodes, _ = read_nodes(cluster.objects([NODES], fields=f"metadata.name={NODE}"))
     return nodes[0]
 
 
@@ -84,7 +84,7 @@ def test_a_node_that_was_changed_since_it_was_read_is_rejected(kube: Kube, clust
     before = read(cluster)
     kube.patch({"apiVersion": "v1", "kind": "Node", "metadata": {"name": NODE}}, {"metadata": {"labels": {"a": "b"}}})
     with pytest.raises(ConflictError, match=f"Node {NODE} was changed meanwhile"):
-        cluster.patch(RESOURCES[Kind.NODE], None, NODE, TaintFix(before, (ARM,)).operations)
+        cluster.patch(NODES, None, NODE, TaintFix(before, (ARM,)).operations)
     assert ARM not in read(cluster).taints
 
 
@@ -93,10 +93,10 @@ def test_the_documented_rights_are_enough_and_needed(kube: Kube, control_plane: 
     kubeconfig = write_kubeconfig(tmp_path / "kubeconfig", control_plane.kube.access, {"token": token})
     rules = documented_rules()
     only_read = [rule for rule in rules if "patch" not in rule["verbs"]]
-    with open_cluster(ClusterAccess(kubeconfig)) as cluster:
+    with KubernetesCluster(ClusterAccess(kubeconfig)) as cluster:
 
         def patch() -> None:
-            cluster.patch(RESOURCES[Kind.NODE], None, NODE, TaintFix(read(cluster), (ARM,)).operations)
+            cluster.patch(NODES, None, NODE, TaintFix(read(cluster), (ARM,)).operations)
 
         with pytest.raises(ForbiddenError, match="may not list nodes in the whole cluster"):
             read(cluster)

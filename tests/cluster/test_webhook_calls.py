@@ -141,7 +141,7 @@ CASES = [
 @pytest.mark.parametrize("label", ["", "prefer", "pin", "observe"])
 def test_the_webhook_is_spared_pods_that_it_would_skip(kube: Kube, endpoint: Endpoint, label: str) -> None:
     """And called for all others: what the API server can't see is named."""
-    decider = Decider(WebhookConfiguration(annotate=True))
+    decider = Decider(WebhookConfiguration(annotate=True), AdmissionMode(label or "tolerate"))
     unseen = 0
     for rules, tolerated, marks in CASES:
         endpoint.calls.clear()
@@ -150,9 +150,7 @@ def test_the_webhook_is_spared_pods_that_it_would_skip(kube: Kube, endpoint: End
         )
         pod = endpoint.calls[0][1] if endpoint.calls else sent
         written = msgspec.json.decode(json.dumps(pod), type=WrittenPod)
-        decision = decider.without_images(
-            read_pod(written, SPACES[label], frozenset()), AdmissionMode(label or "tolerate")
-        )
+        decision = decider.without_images(read_pod(written, SPACES[label], frozenset()))
         skipped = decision is not None and decision.outcome is DecisionOutcome.SKIP
         case = (label, rules, tolerated, marks, decision)
         if not endpoint.calls:

@@ -22,7 +22,7 @@ from multiarch.facts.architectures import Architecture
 from multiarch.images.model import Judgement, Verdict
 from multiarch.schema.webhook import WebhookConfiguration
 from multiarch.webhook.handler import INVALID, Handler
-from multiarch.webhook.model import NO_SECRETS, Answer, ImageFound, PodImage, PullSecretNames
+from multiarch.webhook.model import NO_SECRETS, Answer, PodImage, PullSecretNames
 from sandbox import certificates
 from sandbox.certificates import Pair
 from sandbox.cluster import helm
@@ -41,7 +41,7 @@ class Named:
     def known(self, image: PodImage, secrets: PullSecretNames = NO_SECRETS) -> Answer | None:  # noqa: ARG002
         lacking = {Architecture.ARM64} if image.image == AMD64_ONLY else set()
         found = {each: Verdict.UNSUPPORTED if each in lacking else Verdict.SUPPORTED for each in Architecture}
-        return ImageFound(tuple(Judgement(each, verdict, "as its name says", None) for each, verdict in found.items()))
+        return tuple(Judgement(each, verdict, "as its name says", None) for each, verdict in found.items())
 
     async def look_up(
         self, images: Collection[PodImage], secrets: PullSecretNames = NO_SECRETS, *, seconds: float

@@ -65,5 +65,5 @@ class Held:
 
     def _found(self, reference: Reference, digest: str) -> tuple[str, bytes]:
         if digest not in self.contents:
-            raise RegistryError(RegistryReason.NOT_FOUND, digest, registry="example.com", reference=str(reference))
+            raise RegistryError(RegistryReason.NOT_FOUND, digest, reference)
         return self.contents[digest]

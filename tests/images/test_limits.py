@@ -55,7 +55,7 @@ def test_one_deadline_holds_for_index_config_and_layers_together() -> None:
     with pytest.raises(RegistryError) as caught:
         verified(held, seconds=0.2)
     assert caught.value.reason is RegistryReason.TIMEOUT
-    assert caught.value.registry == "example.com"
+    assert caught.value.reference.registry == "example.com"
     assert time.monotonic() - started < 5.0
 
 

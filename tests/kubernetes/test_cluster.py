@@ -13,7 +13,7 @@ from multiarch.errors import MultiarchError
 from multiarch.kubernetes import client
 from multiarch.kubernetes.cluster import KubernetesCluster
 from multiarch.kubernetes.errors import ClusterError, KubeconfigError
-from multiarch.kubernetes.resources import SECRETS, Kind
+from multiarch.kubernetes.resources import PODS, SECRETS
 from multiarch.registry.credentials import helpers
 from multiarch.registry.errors import DETAIL_LENGTH
 from multiarch.registry.settings import MIB
@@ -37,7 +37,7 @@ class Script:
 
 def names(cluster: KubernetesCluster) -> list[str]:
     with cluster:
-        return [found.value["metadata"]["name"] for found in cluster.objects([Kind.POD], limit=2)]
+        return [found.value["metadata"]["name"] for found in cluster.objects([PODS], limit=2)]
 
 
 def test_a_list_that_is_forgotten_between_its_pages_is_an_error(tmp_path: Path) -> None:

@@ -14,10 +14,10 @@ from kubernetes.config import incluster_config
 
 from multiarch.errors import MultiarchError
 from multiarch.kubernetes import kubeconfig
-from multiarch.kubernetes.cluster import open_cluster
+from multiarch.kubernetes.cluster import KubernetesCluster
 from multiarch.kubernetes.errors import ClusterError, KubeconfigError
 from multiarch.kubernetes.kubeconfig import Connection, read_connection
-from multiarch.kubernetes.resources import Kind
+from multiarch.kubernetes.resources import PODS
 from multiarch.kubernetes.source import ClusterAccess
 from tests.kubernetes.api_server import Answer, Request, listed, rejected, serving
 from tests.kubernetes.certificates import authority
@@ -46,7 +46,7 @@ def test_of_several_files_the_first_that_says_something_wins(tmp_path: Path, mon
     first.write_text('{"clusters": [{"name": "a", "cluster": {"server": "https://first"}}]}')
     second, third = (write(tmp_path / name, f"https://{name}", name=name) for name in ("b", "a"))
     monkeypatch.setenv("KUBECONFIG", f"{tmp_path / 'not-there'}:{first}:{second}::{third}")
-    with open_cluster(ClusterAccess()) as cluster:
+    with KubernetesCluster(ClusterAccess()) as cluster:
         assert (cluster.name, cluster.namespace) == ("b", "default")
     assert read_connection(ClusterAccess()).configuration.host == "https://b"
     assert read_connection(ClusterAccess(context="a")).configuration.host == "https://first"
@@ -76,11 +76,11 @@ def test_in_a_pod_its_service_account_counts(tmp_path: Path, monkeypatch: pytest
         host, _, port = server.url.removeprefix("https://").partition(":")
         monkeypatch.setenv("KUBERNETES_SERVICE_HOST", host)
         monkeypatch.setenv("KUBERNETES_SERVICE_PORT", port)
-        with open_cluster(ClusterAccess()) as cluster:
+        with KubernetesCluster(ClusterAccess()) as cluster:
             assert (cluster.name, cluster.namespace) == ("in-cluster", "shop")
-            assert len(list(cluster.objects([Kind.POD]))) == 1
+            assert len(list(cluster.objects([PODS]))) == 1
             (tmp_path / "token").write_text("renewed")
-            assert len(list(cluster.objects([Kind.POD]))) == 1
+            assert len(list(cluster.objects([PODS]))) == 1
     assert {request.headers["authorization"].lower() for request in server.requests} == {f"bearer {HIDDEN}"}
 
 
@@ -95,7 +95,7 @@ def test_a_rejected_token_is_read_once_more(tmp_path: Path) -> None:
     with serving(answer, pair=ours.issue("server", tmp_path)) as server:
         trusted: dict[str, Any] = {"certificate-authority": "authority.crt"}
         with opened(tmp_path, server.url, {"tokenFile": "file"}, **trusted) as cluster:
-            assert len(list(cluster.objects([Kind.POD]))) == 1
+            assert len(list(cluster.objects([PODS]))) == 1
     assert [request.headers["authorization"] for request in server.requests] == ["Bearer old", "Bearer new"]
 
 

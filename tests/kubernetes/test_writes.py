@@ -10,7 +10,7 @@ import pytest
 
 from multiarch.errors import MultiarchError
 from multiarch.kubernetes.errors import ClusterError, ConflictError, ForbiddenError
-from multiarch.kubernetes.resources import LEASES, RESOURCES, Kind
+from multiarch.kubernetes.resources import LEASES, NODES
 from tests.kubernetes.api_server import rejected, serving
 from tests.kubernetes.kubeconfigs import opened
 
@@ -23,7 +23,7 @@ OPERATIONS: list[dict[str, object]] = [
 def test_a_patch_is_sent_as_json_patch_again_if_the_server_is_busy(tmp_path: Path) -> None:
     answers = [rejected(429), (200, {"kind": "Node"}, {})]
     with serving(lambda _: answers.pop(0)) as server:
-        opened(tmp_path, server.url).patch(RESOURCES[Kind.NODE], None, "node-1", OPERATIONS)
+        opened(tmp_path, server.url).patch(NODES, None, "node-1", OPERATIONS)
     for request in server.requests:
         assert (request.method, request.path) == ("PATCH", "/api/v1/nodes/node-1")
         assert request.headers["content-type"] == "application/json-patch+json"
@@ -33,7 +33,7 @@ def test_a_patch_is_sent_as_json_patch_again_if_the_server_is_busy(tmp_path: Pat
 @pytest.mark.parametrize("status", [404, 409, 422])
 def test_a_node_that_was_changed_or_deleted_meanwhile_is_a_conflict(tmp_path: Path, status: int) -> None:
     with serving(lambda _: rejected(status, "Conflict")) as server, pytest.raises(ConflictError, match="node-1 was"):
-        opened(tmp_path, server.url).patch(RESOURCES[Kind.NODE], None, "node-1", OPERATIONS)
+        opened(tmp_path, server.url).patch(NODES, None, "node-1", OPERATIONS)
 
 
 RBAC = 'nodes "node-1" is forbidden: User "ci" cannot patch resource "nodes" in API group "" at the cluster scope'
@@ -58,7 +58,7 @@ def test_a_patch_that_is_rejected_says_by_what(
     tmp_path: Path, status: int, said: str, error: type[MultiarchError], message: str
 ) -> None:
     with serving(lambda _: rejected(status, "", said)) as server, pytest.raises(error) as raised:
-        opened(tmp_path, server.url).patch(RESOURCES[Kind.NODE], None, "node-1", OPERATIONS)
+        opened(tmp_path, server.url).patch(NODES, None, "node-1", OPERATIONS)
     assert type(raised.value) is error
     assert message in str(raised.value)
 

@@ -2,7 +2,8 @@ from typing import Any
 
 import pytest
 
-from multiarch.manifests.objects import Object, Owner, unpack_objects
+from multiarch.manifests.objects import Object, unpack_objects
+from multiarch.manifests.owners import WorkloadKey
 from multiarch.manifests.values import ManifestError
 
 
@@ -12,7 +13,7 @@ def objects(document: object, number: int = 1) -> list[Object]:
 
 def test_an_object_has_a_kind_a_name_and_a_namespace() -> None:
     (written,) = objects({"kind": "Pod", "metadata": {"name": "a", "namespace": "shop"}})
-    assert written.key == ("Pod", "shop", "a")
+    assert written.key == WorkloadKey("shop", "Pod", "a")
     assert objects({"kind": "Pod", "metadata": {"name": "a"}})[0].namespace == "default"
     assert objects({"kind": "Pod", "metadata": {"generateName": "a-"}}, 7)[0].name == "a-7"
     assert objects(None) == []
@@ -22,7 +23,7 @@ def test_lists_of_objects_are_unpacked_at_any_depth() -> None:
     pod = {"metadata": {"name": "a"}}
     inner = {"kind": "PodList", "items": [pod]}
     found = objects({"kind": "List", "items": [inner, {"kind": "Service", "metadata": {"name": "b"}}]})
-    assert [each.key for each in found] == [("Pod", "default", "a"), ("Service", "default", "b")]
+    assert [str(each.key) for each in found] == ["Pod/a", "Service/b"]
     assert found[0].value["spec"].path == "items[0].items[0].spec"
 
 
@@ -30,11 +31,16 @@ def test_lists_of_objects_are_unpacked_at_any_depth() -> None:
     ("owners", "expected"),
     [
         ([], None),
-        ([{"kind": "Job", "name": "j"}], Owner("Job", "j")),
-        ([{"kind": "Node", "name": "n"}, {"kind": "Job", "name": "j", "controller": True}], Owner("Job", "j")),
+        ([{"kind": "Job", "name": "j"}], WorkloadKey("default", "Job", "j")),
+        (
+            [{"kind": "Node", "name": "n"}, {"kind": "Job", "name": "j", "controller": True}],
+            WorkloadKey("default", "Job", "j"),
+        ),
     ],
 )
-def test_the_owner_is_the_controller_or_else_the_first(owners: list[dict[str, Any]], expected: Owner | None) -> None:
+def test_the_owner_is_the_controller_or_else_the_first(
+    owners: list[dict[str, Any]], expected: WorkloadKey | None
+) -> None:
     (found,) = objects({"kind": "Pod", "metadata": {"name": "a", "ownerReferences": owners}})
     assert found.owner == expected
 

@@ -10,7 +10,7 @@ import pytest
 from multiarch.errors import MultiarchError
 from multiarch.facts.labels import EKS_NODE_GROUP, KARPENTER_CAPACITY_TYPE, KARPENTER_NODE_POOL, ZONE
 from multiarch.kubernetes.source import LoadedObject, Source
-from multiarch.manifests.objects import Owner
+from multiarch.manifests.owners import WorkloadKey
 from multiarch.nodes.model import CapacityType
 from multiarch.observed.cluster import UNSCHEDULABLE, ClusterState, Running, read_cluster_state
 from multiarch.observed.objects import read_running
@@ -87,7 +87,7 @@ def test_pods_are_as_their_controllers_make_them_again() -> None:
     found = state([web("one")], pod("a", "one"), pod("b"), pod("c", "one", None), pod("d", "one", ("DaemonSet", "log")))
     (one,) = found.nodes
     assert [(each.name, each.owner, each.waiting) for each in one.pods] == [
-        ("a", Owner("Deployment", "api"), True),
+        ("a", WorkloadKey("shop", "Deployment", "api"), True),
         ("c", None, True),
     ]
     assert [each.name for each in found.pending] == ["b"]
@@ -95,7 +95,7 @@ def test_pods_are_as_their_controllers_make_them_again() -> None:
 
 def test_a_replica_set_of_its_own_stays_what_it_is() -> None:
     found = state([web("one")], pod("a", "one", ("ReplicaSet", "by-hand")))
-    assert found.nodes[0].pods[0].owner == Owner("ReplicaSet", "by-hand")
+    assert found.nodes[0].pods[0].owner == WorkloadKey("shop", "ReplicaSet", "by-hand")
 
 
 def test_static_pods_take_room_and_are_not_made_again() -> None:

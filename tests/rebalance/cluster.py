@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from multiarch.kubernetes.resources import Kind
+from multiarch.kubernetes.resources import DISRUPTION_BUDGETS, NODES, PODS, ApiResource
 from multiarch.kubernetes.source import LoadedObject, Source
 from multiarch.observed.cluster import Running, read_cluster_state
 from multiarch.rebalance.candidates import Choice
@@ -48,7 +48,7 @@ def world(*, arm64_room: int = 10) -> World:
 def snapshot(made: World, *, daemon_sets: Sequence[Object] = ()) -> Snapshot:
     """What a run would read of it."""
 
-    def loaded(*kinds: Kind) -> tuple[LoadedObject, ...]:
+    def loaded(*kinds: ApiResource) -> tuple[LoadedObject, ...]:
         return tuple(LoadedObject({**each.value, "apiVersion": "v1"}, each.source) for each in made.objects(kinds))
 
     source = Source("cluster here")
@@ -56,12 +56,12 @@ def snapshot(made: World, *, daemon_sets: Sequence[Object] = ()) -> Snapshot:
     return take_snapshot(
         Running(
             name="here",
-            nodes=loaded(Kind.NODE),
-            pods=loaded(Kind.POD),
+            nodes=loaded(NODES),
+            pods=loaded(PODS),
             daemon_sets=tuple(LoadedObject(each, source) for each in daemon_sets),
-            budgets=loaded(Kind.POD_DISRUPTION_BUDGET),
+            budgets=loaded(DISRUPTION_BUDGETS),
         ),
-        loaded(*REPLACE_PODS),
+        loaded(*REPLACE_PODS.values()),
     )
 
 

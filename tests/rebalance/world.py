@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 
 from multiarch.facts.rebalance import CORDON_ANNOTATION, LEASE, LEASE_NAMESPACE, PLACEHOLDER_NAMESPACE
 from multiarch.kubernetes.errors import ClusterError, ConflictError
-from multiarch.kubernetes.resources import LEASES, ApiResource, Kind
+from multiarch.kubernetes.resources import DISRUPTION_BUDGETS, LEASES, NODES, PODS, ApiResource
 from multiarch.kubernetes.source import LoadedObject, Source
 from multiarch.manifests.label_query import parse_label_query
 from tests.rebalance.objects import Object, apply, become_ready, is_ready, owner
@@ -246,7 +246,7 @@ class World:
 
     def objects(
         self,
-        kinds: Iterable[Kind],
+        kinds: Iterable[ApiResource],
         *,
         namespaces: Sequence[str] | None = None,
         selector: str = "",
@@ -266,14 +266,14 @@ class World:
             value = {key: part for key, part in each.items() if key not in ("gone", "bound", "slow", "since")}
             yield LoadedObject(value, Source("cluster here"))
 
-    def _all(self, kind: Kind) -> list[Object]:
-        if kind is Kind.NODE:
+    def _all(self, resource: ApiResource) -> list[Object]:
+        if resource is NODES:
             return list(self.nodes.values())
-        if kind is Kind.POD:
+        if resource is PODS:
             return list(self.pods.values())
-        if kind is Kind.POD_DISRUPTION_BUDGET:
+        if resource is DISRUPTION_BUDGETS:
             return self.budgets
-        return [each for each in self.controllers.values() if each["kind"] == kind]
+        return [each for each in self.controllers.values() if each["kind"] == resource.kind]
 
     def get(self, resource: ApiResource, namespace: str | None, name: str) -> Object | None:
         return self._call("get", lambda: self._one(resource, namespace, name))
@@ -283,7 +283,7 @@ class World:
             assert namespace == LEASE_NAMESPACE
             return self.leases.get(name)
         assert (namespace is not None) == resource.namespaced
-        return next((each for each in self._all(Kind(resource.kind)) if each["metadata"]["name"] == name), None)
+        return next((each for each in self._all(resource) if each["metadata"]["name"] == name), None)
 
     def create(self, resource: ApiResource, namespace: str | None, value: Mapping[str, Any]) -> None:
         name, made = value["metadata"]["name"], copy.deepcopy(dict(value))

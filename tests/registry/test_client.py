@@ -104,7 +104,7 @@ def test_what_is_not_there_is_not_found(plain: Server, tag: str | None) -> None:
         asking(lambda opened: opened.manifest(plain.reference("team/image", tag, digest)))
     error = caught.value
     assert error.reason is RegistryReason.NOT_FOUND
-    assert error.registry == plain.host
+    assert error.reference.registry == plain.host
     assert str(error) == (
         f"{plain.reference('team/image', tag, digest)}: not found: {plain.host} answered 404 (manifest unknown). "
         "Check the repository and the tag."

@@ -199,7 +199,7 @@ class Failing:
 
     async def for_repository(self, reference: Reference) -> tuple[Credential, ...]:
         detail = "the helper is not on PATH"
-        raise RegistryError(RegistryReason.CREDENTIALS, detail, registry="x", reference=reference.name)
+        raise RegistryError(RegistryReason.CREDENTIALS, detail, reference)
 
 
 def test_a_source_is_asked_when_what_the_others_know_is_rejected() -> None:

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from multiarch.manifests.objects import Owner
+from multiarch.manifests.owners import WorkloadKey
 from multiarch.manifests.values import ManifestError, ObjectReference, Value
 from multiarch.scheduling import pod_spec
 from multiarch.scheduling.pods import Workload, read_workloads
@@ -82,7 +82,7 @@ def test_a_cron_job_becomes_the_pods_of_one_run() -> None:
 def test_pods_of_a_workload_have_its_template_and_share_one_spec() -> None:
     made = pods(workload("Deployment", replicas=3, pod=spec(nodeSelector={"disk": "ssd"})))
     assert {pod.labels for pod in made} == {(("app", "api"),)}
-    assert {pod.owner for pod in made} == {Owner("Deployment", "api")}
+    assert {pod.owner for pod in made} == {WorkloadKey("shop", "Deployment", "api")}
     assert len({id(pod.spec) for pod in made}) == 1
     assert made[0].spec.affinity.selector == (("disk", "ssd"),)
 
@@ -130,7 +130,7 @@ def test_a_live_pod_says_where_it_is_and_who_owns_it() -> None:
     document["status"] = {"phase": "Running"}
     (made,) = pods(document)
     assert (made.node_name, made.phase, made.waiting) == ("ip-10-0-0-1", "Running", False)
-    assert made.owner == Owner("ReplicaSet", "api-7d9")
+    assert made.owner == WorkloadKey("shop", "ReplicaSet", "api-7d9")
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ from multiarch.images.model import Verdict
 from multiarch.schema.webhook import WebhookConfiguration
 from multiarch.webhook.images.clients import RegistryClients, SecretReader, build_settings
 from multiarch.webhook.images.look_ups import LookUps
-from multiarch.webhook.model import NO_SECRETS, Answer, DecisionReason, ImageFound, NotFound, PodImage, PullSecretNames
+from multiarch.webhook.model import NO_SECRETS, Answer, DecisionReason, NotFound, PodImage, PullSecretNames
 
 SUPPORTED, UNSUPPORTED = Verdict.SUPPORTED, Verdict.UNSUPPORTED
 
@@ -80,8 +80,8 @@ async def settled(look_ups: LookUps) -> None:
 
 
 def verdicts(answer: Answer | None) -> tuple[Verdict, ...]:
-    assert isinstance(answer, ImageFound), answer
-    return tuple(each.verdict for each in answer.judgements)
+    assert isinstance(answer, tuple), answer
+    return tuple(each.verdict for each in answer)
 
 
 def reason(answer: Answer | None) -> tuple[DecisionReason, str]:

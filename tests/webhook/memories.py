@@ -9,7 +9,6 @@ from multiarch.facts.architectures import Architecture
 from multiarch.images.model import Judgement, Verdict
 from multiarch.webhook.images.fetching import Verdicts
 from multiarch.webhook.images.look_ups import LookUps, _RememberedImage
-from multiarch.webhook.model import ImageFound
 
 
 def verdicts(*supported: Architecture, why: str = "index has linux/{0}") -> Verdicts:
@@ -18,8 +17,7 @@ def verdicts(*supported: Architecture, why: str = "index has linux/{0}") -> Verd
         Judgement(each, Verdict.SUPPORTED if each in supported else Verdict.UNSUPPORTED, why.format(each), None)
         for each in Architecture
     )
-    found = ImageFound(judgements)
-    return Verdicts(found, found)
+    return Verdicts(judgements, judgements)
 
 
 VERDICTS = (verdicts(*Architecture), verdicts(Architecture.AMD64), verdicts(Architecture.ARM64))

@@ -17,7 +17,6 @@ from multiarch.webhook.model import (
     Answer,
     Decision,
     DecisionReason,
-    ImageFound,
     NotFound,
     PodImage,
     PullSecretNames,
@@ -32,13 +31,11 @@ _REASONS = {
 }
 
 
-def found(**verdicts: str) -> ImageFound:
+def found(**verdicts: str) -> tuple[Judgement, ...]:
     """The answer about an image, as in ``found(amd64="supported", arm64="unknown")``."""
-    return ImageFound(
-        tuple(
-            Judgement(Architecture(name), verdict := Verdict(text), _REASONS[verdict].format(name), None)
-            for name, text in verdicts.items()
-        )
+    return tuple(
+        Judgement(Architecture(name), verdict := Verdict(text), _REASONS[verdict].format(name), None)
+        for name, text in verdicts.items()
     )
 
 

@@ -22,7 +22,7 @@ from multiarch.scheduling.architectures import list_allowed_architectures
 from multiarch.scheduling.tolerations import find_untolerated, read_tolerations
 from multiarch.schema.webhook import WebhookConfiguration
 from multiarch.webhook.handler import Handler
-from multiarch.webhook.model import Answer, Decision, DecisionOutcome, ImageFound, PodImage
+from multiarch.webhook.model import Answer, Decision, DecisionOutcome, PodImage
 from multiarch.webhook.pod import WrittenPod, _Spec, get_pod_key, read_pod
 from tests.webhook.stand_ins import (
     AMD64_ONLY,
@@ -144,7 +144,7 @@ def test_the_patch_only_adds_and_once_is_enough(pod: dict[str, Any], mode: Admis
 def runs_on(image: str | None, architectures: Collection[Architecture]) -> bool:
     """Whether an image is known to support each of the architectures."""
     answer = IMAGES.get(image or "")
-    judgements = answer.judgements if isinstance(answer, ImageFound) else ()
+    judgements = answer if isinstance(answer, tuple) else ()
     supported = {each.architecture for each in judgements if each.verdict is Verdict.SUPPORTED}
     return supported.issuperset(architectures)
 

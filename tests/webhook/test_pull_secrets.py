@@ -21,7 +21,7 @@ from multiarch.registry.credentials.pull_secrets import PodCredentials
 from multiarch.registry.settings import RegistrySettings
 from multiarch.webhook.images import clients
 from multiarch.webhook.images.clients import RegistryClients, read_cluster_secrets
-from multiarch.webhook.model import NO_SECRETS, DecisionReason, ImageFound, PodImage, PullSecretNames
+from multiarch.webhook.model import NO_SECRETS, DecisionReason, NotFound, PodImage, PullSecretNames
 from tests.kubernetes import api_server, kubeconfigs
 from tests.webhook.look_ups import SUPPORTED, Clock, ask, configuration, looking_up, reason, verdicts
 from tests.webhook.registry_stand_in import RegistryStandIn, serving
@@ -82,7 +82,7 @@ def test_a_pull_secret_of_either_format_opens_its_registry_for_pods_that_name_it
                 assert verdicts(await ask(look_ups, name, NAMES)) == (SUPPORTED, SUPPORTED)
                 assert look_ups.known(PodImage(name), NAMES) is not None
                 for others in (NO_SECRETS, PullSecretNames("team-b", ("registry",)), PullSecretNames("team-a", ())):
-                    assert not isinstance(look_ups.known(PodImage(name), others), ImageFound)
+                    assert isinstance(look_ups.known(PodImage(name), others), NotFound | None)
                     assert reason(await ask(look_ups, name, others))[1].startswith("denied: ")
                 assert source.read_names == [NAMES, PullSecretNames("team-b", ("registry",))]
 
@@ -166,7 +166,7 @@ def test_secrets_are_read_from_the_api_server_one_by_one(tmp_path: Path, monkeyp
         return 404, {"kind": "Status", "reason": "NotFound", "message": "no"}, {}
 
     with api_server.serving(answer) as server:
-        monkeypatch.setattr(module, "open_cluster", lambda _: kubeconfigs.opened(tmp_path, server.url))
+        monkeypatch.setattr(module, "KubernetesCluster", lambda _: kubeconfigs.opened(tmp_path, server.url))
         found = read_cluster_secrets(PullSecretNames("team-a", ("registry", "second", "third")))
         assert [each.path for each in server.requests] == [
             f"/api/v1/namespaces/team-a/secrets/{name}" for name in ("registry", "second", "third")
@@ -195,6 +195,6 @@ def test_a_webhook_outside_of_a_cluster_says_so_where_the_registry_rejects(monke
     def opened(_: object) -> KubernetesCluster:
         raise MultiarchError("No kubeconfig found: config does not exist.")
 
-    monkeypatch.setattr(module, "open_cluster", opened)
+    monkeypatch.setattr(module, "KubernetesCluster", opened)
     found = read_cluster_secrets(NAMES)
     assert found.notes == ("pull secrets can't be read: No kubeconfig found: config does not exist.",)

@@ -16,7 +16,7 @@ from multiarch.cli.rebalance.report import plan_report, run_report
 from multiarch.cli.rebalance.times import parse_pace, parse_quiet_hours
 from multiarch.cli.streams import reduce_collections
 from multiarch.cli.terminal import print_message, show_progress
-from multiarch.kubernetes.cluster import open_cluster
+from multiarch.kubernetes.cluster import KubernetesCluster
 from multiarch.manifests.label_query import parse_label_query
 from multiarch.observed.objects import check_namespaces
 from multiarch.rebalance.candidates import Choice
@@ -95,7 +95,7 @@ def rebalance(
         single=evict_single,
     )
     plan = plan_of(stack)
-    with reduce_collections(), open_cluster(cluster.access) as opened:
+    with reduce_collections(), KubernetesCluster(cluster.access) as opened:
         check_namespaces(opened, cluster.namespace or ())
         reading = partial(show_progress, "reading images")
         planner = Planner(plan, choice, opened, registries.access, progress=reading, say=print_message)

@@ -10,7 +10,7 @@ from multiarch.facts import labels as keys
 from multiarch.facts.architectures import Architecture
 from multiarch.facts.taints import Taint
 from multiarch.kubernetes.cluster import KubernetesCluster
-from multiarch.kubernetes.resources import RESOURCES, Kind
+from multiarch.kubernetes.resources import DEPLOYMENTS
 from multiarch.kubernetes.source import LoadedObject
 from multiarch.manifests.quantities import parse_quantity
 from multiarch.manifests.selectors import Operator
@@ -66,7 +66,7 @@ def read_inside(
 
 def read_running(cluster: KubernetesCluster, deployments: Iterable[LoadedObject], image: str) -> list[dict[str, Any]]:
     """Read the Deployments that run an image of this name, whole: a list comes without arguments of containers."""
-    resource = RESOURCES[Kind.DEPLOYMENT]
+    resource = DEPLOYMENTS
     found = (cluster.get(resource, *each.split("/")) for each in _list_running(deployments, image))
     return [each for each in found if each]
 

@@ -138,9 +138,8 @@ class DockerConfig:
                 raise RegistryError(
                     RegistryReason.CREDENTIALS,
                     f"{self._file} uses a credential helper, but {error}",
-                    registry=reference.registry,
-                    reference=str(reference),
-                    hint=f"Install the helper, log in again, or remove {helper!r} from {self._file}.",
+                    reference,
+                    f"Install the helper, log in again, or remove {helper!r} from {self._file}.",
                 ) from None
             known = self._known[key] = () if found is None else (found,)
             return known

@@ -76,9 +76,8 @@ class EcrCredentials:
         raise RegistryError(
             RegistryReason.CREDENTIALS,
             fault,
-            registry=reference.registry,
-            reference=str(reference),
-            hint="Set AWS credentials that allow ecr:GetAuthorizationToken.",
+            reference,
+            "Set AWS credentials that allow ecr:GetAuthorizationToken.",
         )
 
     def _fetch(self, region_host: EcrHost) -> Credential:

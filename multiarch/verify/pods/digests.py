@@ -100,7 +100,7 @@ def _not_found(places: tuple[Reference, ...], errors: list[RegistryError]) -> Re
     error = next((each for each in errors if each.reason is not RegistryReason.NOT_FOUND), None)
     if error is not None:
         text = f"{error.reason}: {error.detail}" if error.detail else str(error.reason)
-        reason = f"{error.registry}: {text}"
+        reason = f"{error.reference.registry}: {text}"
         return RegistryDigest(DigestKind.UNKNOWN, digest, reason=reason, settled_by=error.hint.rstrip("."))
     names = " and ".join(each.name for each in places)
     have = "have" if len(places) > 1 else "has"

@@ -75,12 +75,12 @@ def load_credentials(registries: RegistriesConfiguration) -> tuple[Credentials, 
 
 def read_cluster_secrets(names: PullSecretNames) -> PodCredentials:
     """Read pull secrets from the cluster that the webhook runs in: its certificates and the token may change."""
-    from multiarch.kubernetes.cluster import open_cluster  # noqa: PLC0415 (likewise)
+    from multiarch.kubernetes.cluster import KubernetesCluster  # noqa: PLC0415 (likewise)
     from multiarch.kubernetes.source import ClusterAccess  # noqa: PLC0415 (most webhooks read no secret)
     from multiarch.observed.pull_secrets import read_secrets  # noqa: PLC0415 (likewise)
 
     try:
-        with open_cluster(ClusterAccess()) as cluster:
+        with KubernetesCluster(ClusterAccess()) as cluster:
             return read_secrets(cluster, [(names.namespace, name) for name in names.names], note_missing=True)
     except MultiarchError as error:
         return PodCredentials(notes=(f"pull secrets can't be read: {error}",))

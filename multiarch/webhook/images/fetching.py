@@ -10,14 +10,13 @@ from typing import NamedTuple
 
 from multiarch.facts.architectures import Architecture
 from multiarch.images.inspect import inspect_manifest
-from multiarch.images.model import EntryKind, Inspected, PlatformEntry, Verdict
+from multiarch.images.model import EntryKind, Inspected, Judgement, PlatformEntry, Verdict
 from multiarch.images.verdict import judge_image, judge_volume
-from multiarch.registry.answers import RejectionError
 from multiarch.registry.errors import RegistryError, RegistryReason
 from multiarch.registry.operation import share_deadline
 from multiarch.registry.reference import Reference
 from multiarch.webhook.images.clients import RegistryClients
-from multiarch.webhook.model import DecisionReason, ImageFound, NotFound, PullSecretNames
+from multiarch.webhook.model import DecisionReason, NotFound, PullSecretNames
 
 LOOK_UP_SECONDS = 20.0
 """Maximum seconds of one look-up. The client's own deadlines are shorter; querying AWS or a helper has none."""
@@ -30,8 +29,8 @@ class Verdicts:
     ``lasting``: all of it was read, so it holds as long as the digest does.
     """
 
-    run: ImageFound
-    mounted: ImageFound
+    run: tuple[Judgement, ...]
+    mounted: tuple[Judgement, ...]
     lasting: bool = True
 
 
@@ -80,9 +79,9 @@ def judge_all(inspected: Inspected, architectures: Sequence[Architecture]) -> Ve
 
     The digests of the judgements are omitted: no decision needs them, and without them most images share one answer.
     """
-    run = ImageFound(tuple(replace(judge_image(inspected, each), digest=None) for each in architectures))
-    mounted = ImageFound(tuple(replace(judge_volume(inspected, each), digest=None) for each in architectures))
-    unknown = any(each.verdict is Verdict.UNKNOWN for each in (*run.judgements, *mounted.judgements))
+    run = tuple(replace(judge_image(inspected, each), digest=None) for each in architectures)
+    mounted = tuple(replace(judge_volume(inspected, each), digest=None) for each in architectures)
+    unknown = any(each.verdict is Verdict.UNKNOWN for each in (*run, *mounted))
     return Verdicts(run, run if mounted == run else mounted, lasting=not (unknown and _unreadable(inspected.entries)))
 
 
@@ -98,9 +97,7 @@ async def _failure(error: RegistryError, clients: RegistryClients, secrets: Pull
     text = f"{error.reason}: {error.detail}" if error.detail else str(error.reason)
     if error.reason is RegistryReason.DENIED and secrets.names:
         text = "; ".join((text, *(each.rstrip(".") for each in (await clients.read_secrets(secrets)).notes)))
-    cause = error if isinstance(error, RejectionError) else error.__cause__
-    wanted = cause.retry_after if isinstance(cause, RejectionError) else None
-    return ImageFailure(NotFound(DecisionReason.UNREADABLE_IMAGE, text), error.reason.value, wanted or 0.0)
+    return ImageFailure(NotFound(DecisionReason.UNREADABLE_IMAGE, text), error.reason.value, error.retry_after or 0.0)
 
 
 def _release(error: BaseException) -> None:

@@ -89,8 +89,8 @@ class LookUps:
         self.metrics = metrics or Metrics()
         self._architectures = tuple(map(Architecture, configuration.architectures))
         self._under_way: dict[_Key, _LookUp] = {}
-        self._refreshes = 0
-        self._by_registry: Counter[str] = Counter()
+        self._busy: Counter[str] = Counter()
+        """Look-ups under way for reviews, by registry; with an empty name, those that check a tag."""
         self._closed = False
         self.metrics.watch_look_ups(
             lambda: len(self._entries), lambda: len(self._under_way), int(self._entries.maxsize), ENTRY_BYTES
@@ -166,49 +166,34 @@ class LookUps:
             return NotFound(DecisionReason.UNREADABLE_IMAGE, f"the image's name is not valid: {error.fault}")
         if text := self._why_full(reference.registry):
             return NotFound(DecisionReason.TOO_MANY_LOOKUPS, text)
-        self._by_registry[reference.registry] += 1
-        return self._start(key, reference, secrets, lambda: self._leave(reference.registry))
+        return self._start(key, reference, secrets)
 
     def _why_full(self, registry: str) -> str:
         """Return why there is no room for another look-up. A slow registry leaves half of the room to others."""
-        count = self._by_registry[registry]
+        count = self._busy[registry]
         if count >= max(1, self._maximum // 2):
             return f"{count} images of {registry} are being looked up already (half of limits.lookUps)"
-        if self._by_registry.total() >= self._maximum:
+        if self._busy.total() - self._busy[""] >= self._maximum:
             return f"{self._maximum} images are being looked up already (limits.lookUps)"
         return ""
 
-    def _leave(self, registry: str) -> None:
-        """Make room for another look-up."""
-        self._by_registry[registry] -= 1
-        if not self._by_registry[registry]:
-            del self._by_registry[registry]
-
     def _refresh(self, key: _Key, entry: _RememberedImage) -> None:
         """Check a tag in the background, unless enough others are being checked."""
-        if self._refreshes >= REFRESHES or key in self._under_way or self._closed:
+        if self._busy[""] >= REFRESHES or key in self._under_way or self._closed:
             return
-
-        def leave() -> None:
-            self._refreshes -= 1
-
         name, secrets = (key, NO_SECRETS) if isinstance(key, str) else key
-        self._refreshes += 1
-        self._start(key, parse_reference(name), secrets, leave, entry)
+        self._start(key, parse_reference(name), secrets, entry)
 
     def _start(
-        self,
-        key: _Key,
-        reference: Reference,
-        secrets: PullSecretNames,
-        leave: Callable[[], None],
-        entry: _RememberedImage | None = None,
+        self, key: _Key, reference: Reference, secrets: PullSecretNames, entry: _RememberedImage | None = None
     ) -> _LookUp:
         task = asyncio.get_running_loop().create_task(self._run(key, reference, secrets, entry))
         found = self._under_way[key] = _LookUp(task, self._clock())
+        kind = reference.registry if entry is None else ""
+        self._busy[kind] += 1
 
         def ended(_: object) -> None:
-            leave()
+            self._busy -= Counter((kind,))  # without those that are none: anybody can name registries
             del self._under_way[key]
 
         task.add_done_callback(ended)
