@@ -88,7 +88,8 @@ def check_vpc_cni(spec: StackSpec, report: ProblemReport) -> None:
 def check_session_has_nodes(spec: StackSpec, origin: Origin, report: ProblemReport) -> None:
     """Report settings of sessions in a stack whose nodes all do without: EKS Auto Mode's, or those of a role of others.
 
-    Nodes of EKS Auto Mode "prevent direct access to the nodes by disallowing SSH or SSM access". Source: as :func:`check_auto_mode`.
+    Nodes of EKS Auto Mode "prevent direct access to the nodes by disallowing SSH or SSM access". Source: as of
+    :func:`check_auto_mode`.
     """
     use, karpenter = spec.autoscaling.use, spec.autoscaling.karpenter
     written = spec.session.written and origin.has_section("session")
