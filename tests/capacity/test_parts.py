@@ -49,7 +49,7 @@ def parts(words: Mapping[str, Any], *documents: object) -> list[set[str]]:
     made = plan(dict(words))
     tunables, context = list_tunables(made, get_rates(made, None)), build_simulation_context(made)
     given = Evaluation(tuple(read_pods(documents)), tuple(read_disruption_budgets(documents)), context)
-    found = list_parts(tunables, given, NodeSources(made, tunables, given.pods, context))
+    found = list_parts(made, tunables, given, NodeSources(made, tunables, given.pods, context))
     named = [{get_workload_name(pod)[1].partition("/")[2] for pod in part.pods if not pod.per_node} for part in found]
     return sorted(named, key=min)
 

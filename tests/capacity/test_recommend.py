@@ -123,18 +123,11 @@ def cheaper(cost: Cost, than: Cost) -> bool:
     return not cost.always and cost.at_most * BESIDE_OPTIMUM < than.at_most
 
 
-def test_other_zones_of_node_pools_come_before_more_nodes() -> None:
-    pool = {"sizes": ["xlarge"], "architectures": ["amd64"], "capacityTypes": ["on-demand"], "zones": ZONES[:1]}
-    result, _ = recommended(plan(merged(pooled({"general": pool}), NETWORK)), [pods("api", 6, cpu="2")], [ZONE_A])
-    assert changes(result) == {"autoscaling.karpenter.nodePools.general.zones": tuple(ZONES)}
-    assert result.cost == Cost()
-
-
-def test_a_node_group_keeps_its_zones_and_is_told_what_helps() -> None:
-    words = grown({"api": {"instanceTypes": ["m7i.large"], "maxSize": 3, "zones": ZONES[:1], "placementGroup": "near"}})
+def test_other_zones_come_before_more_nodes() -> None:
+    words = grown({"api": {"instanceTypes": ["m7i.large"], "maxSize": 3, "zones": ZONES[:1]}})
     result, _ = recommended(plan(merged(words, NETWORK)), [pods("api", 3, cpu="1500m")], [ZONE_A])
-    assert not result.changes
-    assert [each.workload.change for each in result.unsolved] == ["let nodeGroups.api.zones have another zone"]
+    assert changes(result) == {"nodeGroups.api.zones": tuple(ZONES)}
+    assert result.cost == Cost()
 
 
 def test_a_stack_that_needs_nothing_keeps_its_file() -> None:

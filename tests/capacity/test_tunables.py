@@ -52,6 +52,14 @@ def test_groups_of_one_key_are_raised_together() -> None:
     assert list(compare_plans(made, changed)) == [ValueChange(only.key, 2, 3)]
 
 
+def test_a_group_that_leaves_zones_out_can_have_all_of_them() -> None:
+    made = plan(merged(grown({"api": {"instanceTypes": ["m7i.large"], "zones": ZONES[:1]}}), NETWORK))
+    key = ("nodeGroups", "api", "zones")
+    assert tunables(made)[".".join(key)] == Tunable(key, 0, Cost(), most=1)
+    changed = with_values(made, {key: 1})
+    assert list(compare_plans(made, changed)) == [ValueChange(key, (ZONES[0],), tuple(ZONES))]
+
+
 def test_limits_of_node_pools_count_for_each_pool() -> None:
     pool = {"sizes": ["xlarge"], "cpuLimit": 8, "memoryLimit": "64Gi", "zones": ZONES[:2]}
     made = plan(merged(pooled({"general": pool}), NETWORK))

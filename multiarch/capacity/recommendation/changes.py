@@ -43,11 +43,12 @@ def _list_values(plan: Plan) -> dict[Key, _Value]:
     """Return the values of a plan's stack file that a recommendation can change."""
     found: dict[Key, _Value] = {}
     for group in plan.node_groups:
-        found[*group.path, "desiredSize"] = group.sizes.desired
-        found[*group.path, "maxSize"] = group.sizes.maximum
+        sizes = {"desiredSize": group.sizes.desired, "maxSize": group.sizes.maximum}
+        found |= {(*group.path, name): value for name, value in sizes.items()}
+        found[*group.path, "zones"] = group.zones
     for path, (pool, *_) in group_pools(plan).items():
-        found[*path, "cpuLimit"] = pool.cpu_limit
-        found[*path, "memoryLimit"] = pool.memory_limit
+        limits = {"cpuLimit": pool.cpu_limit, "memoryLimit": pool.memory_limit}
+        found |= {(*path, name): value for name, value in limits.items()}
         found[*path, "zones"] = list_zones(pool)
     return found
 

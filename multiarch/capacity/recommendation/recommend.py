@@ -143,7 +143,7 @@ class _Recommender:
         if given.nodes is not None:
             return self._search(failing, (), limit)  # The nodes of a live cluster are not all of the plan.
         sources = NodeSources(self.plan, self._tunables, given.pods, given.context)
-        parts = list(list_parts(self._tunables, given, sources))
+        parts = list(list_parts(self.plan, self._tunables, given, sources))
         needs = self._needs(sources)
         if len(parts) == 1:
             return self._search(failing, needs, limit)

@@ -66,8 +66,7 @@ def list_tunables(plan: Plan, rates: Rates) -> tuple[Tunable, ...]:
     """Return everything in a stack file that can give its plan more capacity without a new node group, sorted by key.
 
     ``maxSize`` where the cluster autoscaler grows node groups, else ``desiredSize``; limits of NodePools that have
-    some; ``zones`` of NodePools that leave some of the network's out. Those of a node group stay: other zones replace
-    it, and it may be in one of them for a reason (a placement group, EFA, a capacity reservation).
+    some; ``zones`` of groups and NodePools that leave some of the network's out.
     """
     found = [*_of_groups(plan, rates), *_of_pools(plan, rates)]
     return tuple(sorted(found, key=lambda each: each.key))
@@ -83,10 +82,17 @@ def _of_groups(plan: Plan, rates: Rates) -> Iterator[Tunable]:
             yield Tunable((*path, "maxSize"), sizes.maximum, Cost(at_most=price))
         else:
             yield Tunable((*path, "desiredSize"), sizes.desired, Cost(always=price))
+        if not _are_one_per_zone(own) and _missing_zones(plan, own[0].zones):
+            yield Tunable((*path, "zones"), 0, Cost(), most=1)
+
+
+def _are_one_per_zone(groups: Sequence[NodeGroupPlan]) -> bool:
+    """Return whether the groups of one path in the stack file are one for each zone."""
+    return len(groups) > len({each.architecture for each in groups})
 
 
 def _missing_zones(plan: Plan, zones: Sequence[str]) -> tuple[str, ...]:
-    """The network's zones that a NodePool omits; none where it uses all, or where they have no names."""
+    """The network's zones that a group or NodePool omits; none where it uses all, or where they have no names."""
     return tuple(zone for zone in plan.network.zones if zone not in zones) if zones else ()
 
 
@@ -134,17 +140,20 @@ def _gib(quantity: str) -> int:
 
 def with_values(plan: Plan, values: Values) -> Plan:
     """Return the plan that a stack file with these values has; keys that are missing keep the plan's."""
-    groups = tuple(_group_with(group, values) for group in plan.node_groups)
+    groups = tuple(_group_with(plan, group, values) for group in plan.node_groups)
     pools = tuple(_pool_with(plan, pool, values) for pool in plan.autoscaling.pools)
     autoscaling = plan.autoscaling.with_pools(pools)
     return replace(plan, node_groups=groups, autoscaling=autoscaling)
 
 
-def _group_with(group: NodeGroupPlan, values: Values) -> NodeGroupPlan:
+def _group_with(plan: Plan, group: NodeGroupPlan, values: Values) -> NodeGroupPlan:
     sizes = group.sizes
     desired = values.get((*group.path, "desiredSize"), sizes.desired)
     most = max(desired, values.get((*group.path, "maxSize"), sizes.maximum))
-    return replace(group, sizes=Sizes(sizes.minimum, desired, most))
+    zones = group.zones
+    if values.get((*group.path, "zones")):
+        zones = tuple(sorted((*zones, *_missing_zones(plan, zones))))
+    return replace(group, sizes=Sizes(sizes.minimum, desired, most), zones=zones)
 
 
 def _pool_with(plan: Plan, pool: NodePoolPlan, values: Values) -> NodePoolPlan:
