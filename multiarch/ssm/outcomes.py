@@ -54,7 +54,7 @@ def explain_unreachable(instance: str, row: Mapping[str, Any] | None) -> Instanc
     """
     if row is None:
         hint = "Attach AmazonSSMManagedInstanceCore to the node role. Check that the AMI has the SSM agent, and that"
-        said = "SSM does not know this instance"
+        said = "this instance is not registered"
         return InstanceAnswer(instance, AnswerStatus.NOT_REGISTERED, "", said, f"{hint} it reaches {_ENDPOINTS}.")
     version = row.get("AgentVersion", "")
     if (ping := row.get("PingStatus", "")) != "Online":
