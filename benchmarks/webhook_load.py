@@ -22,7 +22,6 @@ import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import uvloop
@@ -39,7 +38,7 @@ from multiarch.webhook.logs import Log
 from multiarch.webhook.metrics import Metrics
 from multiarch.webhook.server import Listening, Server
 from multiarch.webhook.service import serve_requests as serve_until_signal
-from tests.webhook.issuing import issue
+from tests.webhook import serving
 from tests.webhook.memories import VERDICTS, remember
 from tests.webhook.stand_ins import pod, review_of
 from tools import build
@@ -196,9 +195,7 @@ def main() -> None:
     """Print the figures with their limits."""
     with tempfile.TemporaryDirectory(prefix="multiarch-") as name:
         folder = Path(name)
-        pair = issue(["localhost"], datetime.now(UTC), timedelta(days=90))
-        (folder / "tls.crt").write_bytes(pair.certificate)
-        (folder / "tls.key").write_bytes(pair.key)
+        serving.write(folder, serving.pair())
         (folder / "load.lua").write_text(_LUA, encoding="utf-8")
         reviews = [_review(number) for number in range(PODS)]
         (folder / "reviews").write_bytes(b"\n".join(reviews) + b"\n")

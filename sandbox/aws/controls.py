@@ -29,8 +29,6 @@ from sandbox.aws.remote import PREFIX
 from sandbox.aws.ssm import SsmStandIn
 from sandbox.aws.ssm_commands import Target
 
-__all__ = ["PREFIX", "Controls"]
-
 _moto_call_action = BaseResponse.call_action
 _READS = ("Describe", "Get", "List", "Receive")
 """How the names of operations begin that change nothing."""

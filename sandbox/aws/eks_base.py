@@ -17,7 +17,7 @@ from moto.eks.exceptions import (
     ResourceInUseException,
     ResourceNotFoundException,
 )
-from moto.eks.models import Cluster, EKSBackend
+from moto.eks.models import Cluster
 from moto.eks.responses import EKSResponse
 from moto.moto_api._internal import mock_random
 
@@ -93,18 +93,13 @@ class EksBase(EKSResponse):
         return super().get_region_from_url(request, "/".join(full_url.split("/", 3)[:3]))
 
     @property
-    def backend(self) -> EKSBackend:
-        """Moto's EKS of the request's account and region."""
-        return self.eks_backend
-
-    @property
     def ec2(self) -> EC2Backend:
         """Moto's EC2 of the request's account and region."""
         return ec2_backends[self.current_account][self.region]
 
     def _cluster(self) -> Cluster:
         name = self.params.get("clusterName") or self.params["name"]
-        return self.backend.describe_cluster(name)
+        return self.eks_backend.describe_cluster(name)
 
     def _arn(self, kind: str, *parts: str) -> str:
         return f"arn:{self.partition}:eks:{self.region}:{self.current_account}:{kind}/" + "/".join(parts)

@@ -44,12 +44,12 @@ class EksClusters(EksBase):
         version = params.get("version") or DEFAULT_VERSION
         if version not in CLUSTER_VERSIONS:
             raise invalid(f"unsupported Kubernetes version {version}")
-        if params["name"] in self.backend.clusters:
+        if params["name"] in self.eks_backend.clusters:
             raise in_use(f"Cluster already exists with name: {params['name']}")
         _check_auto_mode(params)
         vpc = {**_VPC_DEFAULTS, **params["resourcesVpcConfig"]}
         vpc["vpcId"] = self._vpc_of(vpc.get("subnetIds") or [])
-        cluster = self.backend.create_cluster(
+        cluster = self.eks_backend.create_cluster(
             name=params["name"],
             version=version,
             role_arn=params["roleArn"],
@@ -120,7 +120,7 @@ class EksClusters(EksBase):
             raise rejected(
                 f"Cluster {cluster.name} has deletion protection enabled. Disable it before deleting the cluster."
             )
-        deleted = self.backend.delete_cluster(cluster.name)
+        deleted = self.eks_backend.delete_cluster(cluster.name)
         self.ec2.delete_security_group(group_id=deleted.resources_vpc_config["clusterSecurityGroupId"])
         vars(deleted)["status"] = "DELETING"
         return ActionResult({"cluster": deleted})
@@ -199,7 +199,7 @@ class EksClusters(EksBase):
         return ActionResult({"tags": self._tags_of(self._extract_arn_from_path())})
 
     def _tags_of(self, arn: str) -> dict[str, str]:
-        for cluster in self.backend.clusters.values():
+        for cluster in self.eks_backend.clusters.values():
             more = extras(cluster)
             holders: list[tuple[str, dict[str, str]]] = [(cluster.arn, cluster.tags)]
             holders += [(group.arn, group.tags) for group in cluster.nodegroups.values()]

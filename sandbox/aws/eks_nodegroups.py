@@ -58,7 +58,7 @@ class EksNodegroups(EksBase):
         ami_type = "CUSTOM" if custom else params.get("amiType") or DEFAULT_AMI_TYPE
         checks.check_architecture(ami_type, types, version, self.ec2.amis.get(data.get("ImageId", "")))
         release = data["ImageId"] if custom else checks.checked_release(ami_type, version, params.get("releaseVersion"))
-        group = self.backend.create_nodegroup(
+        group = self.eks_backend.create_nodegroup(
             cluster_name=cluster.name,
             node_role=params["nodeRole"],
             nodegroup_name=params["nodegroupName"],
@@ -167,7 +167,7 @@ class EksNodegroups(EksBase):
     def update_nodegroup_config(self) -> ActionResult:
         """Answer UpdateNodegroupConfig: moto's bookkeeping, plus the checks and the Auto Scaling Group's sizes."""
         params, cluster = self.params, self._cluster()
-        group = self.backend.describe_nodegroup(cluster.name, params["nodegroupName"])
+        group = self.eks_backend.describe_nodegroup(cluster.name, params["nodegroupName"])
         if params.get("scalingConfig"):
             checks.scaling({**group.scaling_config, **params["scalingConfig"]})
         super().update_nodegroup_config()
@@ -181,7 +181,7 @@ class EksNodegroups(EksBase):
     def update_nodegroup_version(self) -> ActionResult:
         """Replace all instances by a new template version, Kubernetes version or release (UpdateNodegroupVersion)."""
         params, cluster = self.params, self._cluster()
-        group = self.backend.describe_nodegroup(cluster.name, params["nodegroupName"])
+        group = self.eks_backend.describe_nodegroup(cluster.name, params["nodegroupName"])
         reference = params.get("launchTemplate") or group.launch_template
         template = self._template(_one_key(reference))
         data = template.data if template else {}
@@ -215,7 +215,7 @@ class EksNodegroups(EksBase):
     def delete_nodegroup(self) -> ActionResult:
         """Answer DeleteNodegroup: its Auto Scaling Group, instances and EKS's launch template go with it."""
         cluster = self._cluster()
-        group = self.backend.describe_nodegroup(cluster.name, self.params["nodegroupName"])
+        group = self.eks_backend.describe_nodegroup(cluster.name, self.params["nodegroupName"])
         asg = self.autoscaling.autoscaling_groups.get(self._asg_name(group))
         if asg is not None:
             for state in asg.instance_states:
@@ -225,7 +225,7 @@ class EksNodegroups(EksBase):
         template_id = extras(cluster).templates.pop(group.nodegroup_name, None)
         if template_id in self.ec2.launch_templates:
             self.ec2.delete_launch_template("", str(template_id))
-        self.backend.delete_nodegroup(cluster.name, group.nodegroup_name)
+        self.eks_backend.delete_nodegroup(cluster.name, group.nodegroup_name)
         group.status = "DELETING"
         return ActionResult({"nodegroup": group})
 

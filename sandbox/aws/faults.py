@@ -12,8 +12,6 @@ from typing import Any, Final
 from moto.servicequotas.exceptions import NoSuchResource
 from moto.servicequotas.responses import ServiceQuotasResponse
 
-__all__ = ["ADDRESSES", "FAILURES", "QUOTAS", "SPOT_VCPUS", "VCPUS", "VPCS", "Failure", "empty", "install"]
-
 VCPUS: Final = "L-1216C47A"
 """vCPUs of running on-demand standard instances (A, C, D, H, I, M, R, T, Z)."""
 SPOT_VCPUS: Final = "L-34B43A08"

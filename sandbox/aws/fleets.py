@@ -21,8 +21,6 @@ from moto.ec2.models.fleets import Fleet, FleetsBackend
 from moto.ec2.responses.fleets import Fleets
 from moto.ec2.responses.spot_instances import SpotInstances
 
-__all__ = ["SHORTAGES", "SPOT_PRICES", "Shortage", "install"]
-
 
 @dataclass(frozen=True, slots=True)
 class Shortage:

@@ -18,6 +18,7 @@ from moto.moto_server.werkzeug_app import DomainDispatcherApplication, MotoReque
 from werkzeug.serving import BaseWSGIServer, make_server
 
 from sandbox.aws import controls, ec2_fixes, eks, faults, fleets, images
+from sandbox.aws.remote import PREFIX
 
 _SCOPE = re.compile(r"Credential=[^/]+/\d+/(?P<region>[a-z0-9-]+)/(?P<service>[a-z0-9-]+)/aws4_request")
 # ReceiveMessage may wait for seconds, and must not block other requests.
@@ -63,7 +64,7 @@ class SandboxApp:
     def __call__(self, environ: dict[str, Any], start_response: Callable[..., Any]) -> Iterable[bytes]:
         """Seed the request's region with EKS's images, then answer."""
         path, body = environ["PATH_INFO"], _body(environ)
-        if path.startswith(controls.PREFIX):
+        if path.startswith(PREFIX):
             return _plain(start_response, *self.controls.answer(environ["REQUEST_METHOD"], path, body))
         if path == "/moto-api/reset":
             self.controls.empty()

@@ -10,8 +10,6 @@ from typing import Any
 import botocore.session
 from botocore.validate import ParamValidator
 
-__all__ = ["faults", "model"]
-
 
 @cache
 def model(service: str) -> Any:  # noqa: ANN401 (botocore has no types)

@@ -18,8 +18,6 @@ from typing import Any, Final
 from sandbox.aws.shapes import faults, model
 from sandbox.aws.ssm_commands import Command, Faults, Target
 
-__all__ = ["ACCOUNT", "SsmStandIn"]
-
 ACCOUNT: Final = "123456789012"
 PREFIX: Final = "AmazonSSM."
 _DOCUMENT: Final = "AWS-RunShellScript"
@@ -103,9 +101,9 @@ class SsmStandIn:
                 "InstanceId": name,
                 "PingStatus": target.status,
                 "LastPingDateTime": now if target.status == "Online" else now - 3600,
-                "AgentVersion": target.agent_version,
+                "AgentVersion": "3.3.3050.0",
                 "PlatformType": target.platform,
-                "PlatformName": target.platform_name,
+                "PlatformName": "Amazon Linux",
                 "ResourceType": "EC2Instance",
             }
             for name, target in page

@@ -17,8 +17,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-__all__ = ["PLUGIN", "Command", "Faults", "Invocation", "Target"]
-
 PLUGIN: Final = "aws:runShellScript"
 _STDOUT, _STDERR = 24_000, 8_000
 _CUT: Final = "--output truncated--"
@@ -29,9 +27,6 @@ _STATUS: Final[Mapping[str, str]] = {
     "DeliveryTimedOut": "TimedOut",
     "Undeliverable": "Failed",
     "Terminated": "Cancelled",
-    "InvalidPlatform": "Failed",
-    "AccessDenied": "Failed",
-    "RateExceeded": "Failed",
 }
 
 
@@ -43,7 +38,7 @@ class Target:
     rig. With ``output`` nothing runs: that is what the script "prints". ``delay`` is the least time in seconds until
     the agent reports. ``status`` is the agent's ping status (Online, ConnectionLost, Inactive), None for an instance
     that never registered. ``outcome`` is a status with which the service ends the command without running it
-    (Undeliverable, DeliveryTimedOut, InvalidPlatform, AccessDenied, …).
+    (Undeliverable, DeliveryTimedOut, …).
     """
 
     command_prefix: Sequence[str] = ()
@@ -53,9 +48,7 @@ class Target:
     delay: float = 0.0
     status: str | None = "Online"
     outcome: str = ""
-    agent_version: str = "3.3.3050.0"
     platform: str = "Linux"
-    platform_name: str = "Amazon Linux"
 
     def start(self, script: str) -> subprocess.Popen[bytes]:
         """Start the script, in a session of its own."""

@@ -106,7 +106,7 @@ class Machine:
             made = pod.object(self.node)
             kube.create(made)
             kube.patch(made, {"status": pod.status()}, part="status")
-        remote.register(self.id, Target(output=self._report(pods), platform_name="Amazon Linux"))
+        remote.register(self.id, Target(output=self._report(pods)))
 
     def _report(self, pods: Iterable[RunningPod]) -> str:
         """Return what the script of ``multiarch verify`` prints: the lines of ``multiarch/verify/on_node/shell``."""

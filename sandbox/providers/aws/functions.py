@@ -8,7 +8,7 @@ from typing import Final
 from botocore.exceptions import ClientError
 
 from sandbox.providers import StandInError
-from sandbox.providers.aws.rows import Aws, error_code
+from sandbox.providers.aws.rows import Aws, gone
 from sandbox.providers.values import Record
 
 _HERE: Final = "sandbox/providers/aws/functions.py"
@@ -66,7 +66,7 @@ def eks_cluster(aws: Aws, arguments: Record) -> Record:
     try:
         row = aws.client("eks").describe_cluster(name=arguments["name"])["cluster"]
     except ClientError as error:
-        if error_code(error) == "ResourceNotFoundException":
+        if gone(error):
             raise StandInError(f"reading EKS Cluster ({arguments['name']}): couldn't find resource") from error
         raise
     vpc, network, access = row["resourcesVpcConfig"], row["kubernetesNetworkConfig"], row["accessConfig"]
@@ -110,7 +110,7 @@ def ssm_parameter(aws: Aws, arguments: Record) -> Record:
     try:
         row = aws.client("ssm").get_parameter(Name=arguments["name"], WithDecryption=decrypt)["Parameter"]
     except ClientError as error:
-        if error_code(error) == "ParameterNotFound":
+        if gone(error):
             raise StandInError(f"SSM parameter {arguments['name']} does not exist") from error
         raise
     return {

@@ -53,21 +53,16 @@ ROWS: Final[Mapping[str, Row]] = {row.token: row for table in _TABLES for row in
 class AwsProvider(api.Provider):
     """Serves the resource types of :data:`ROWS` and the functions of ``functions.py``."""
 
+    aws: Aws
+    """AWS as configured, which comes first."""
+
     def __init__(self) -> None:
         """``configure`` must be called first."""
-        self._aws: Aws | None = None
         self._checked: dict[str, int] = {}
-
-    @property
-    def aws(self) -> Aws:
-        """AWS as configured."""
-        if self._aws is None:
-            raise StandInError("the sandbox's aws stand-in was not configured")
-        return self._aws
 
     async def configure(self, request: api.ConfigureRequest) -> api.ConfigureResponse:
         """Take region, endpoints and default tags. Raises :class:`StandInError` for an address off this machine."""
-        self._aws = configured(
+        self.aws = configured(
             {key: decode(plain(value)) for key, value in request.args.items() if value.value is not None}
         )
         return api.ConfigureResponse(accept_secrets=True, supports_preview=True)

@@ -374,14 +374,9 @@ def pairs(tags: Mapping[str, str], key: str = "Key", value: str = "Value") -> li
     return [{key: name, value: str(tags[name])} for name in sorted(tags)]
 
 
-def error_code(error: ClientError) -> str:
-    """Return AWS's name of an error."""
-    return str(error.response.get("Error", {}).get("Code", ""))
-
-
 def gone(error: ClientError) -> bool:
     """Return whether an error says that the thing does not exist."""
-    code = error_code(error)
+    code = str(error.response.get("Error", {}).get("Code", ""))
     return code in _GONE or code.endswith((".NotFound", "NotFound", "NotFoundException"))
 
 
