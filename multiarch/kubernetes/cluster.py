@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Self
 from urllib.parse import urlencode
 
 from multiarch.errors import MultiarchError, OutsideError
-from multiarch.kubernetes.errors import ClusterError, ConflictError, ForbiddenError, find_user
+from multiarch.kubernetes.errors import ClusterError, ConflictError, ForbiddenError
 from multiarch.kubernetes.resources import (
     EVICTIONS,
     LOGS,
@@ -280,14 +280,7 @@ class KubernetesCluster:
         what = f"{verb} {resource.plural}{f' {name}' if name else ''}"
         said = answer.message.rstrip(".")
         if status == _FORBIDDEN and not _BY_ADMISSION.search(said):
-            return ForbiddenError(
-                verb=verb,
-                resource=resource.plural,
-                group=resource.group,
-                namespace=namespace,
-                name=name,
-                user=find_user(said),
-            )
+            return ForbiddenError(verb, resource, namespace, name, said)
         if status == _NOT_FOUND and name:
             return MultiarchError(f"There is no {resource.kind} {name} in the cluster of context {self.name}.")
         said = f": {said}" if said else ""
