@@ -55,10 +55,10 @@ venv: $(STAMP) ## make .venv with the command line, .venv/bin/multiarch
 
 venv-dev: $(DEV) ## make .venv, with what tests, checks and documents need
 
-tools: ## build the real tools that are missing, into a cache outside the clone (needs Go)
+tools: ## build the real tools that are missing (needs Go)
 	@$(PYTHON) tools/build.py --all
 
-up: $(STAMP) ## create STACK in the sandbox: the real Pulumi engine, no AWS account
+up: $(STAMP) ## create STACK in the sandbox; needs no AWS account
 	@$(BIN)/python -m sandbox up $(STACK) $(PLUGINS)
 
 preview: $(STAMP) ## show what `make up` would change in STACK
@@ -70,51 +70,51 @@ status: $(STAMP) ## say what runs in the sandbox
 down: $(STAMP) ## destroy every stack in the sandbox and stop what it started
 	@$(BIN)/python -m sandbox down
 
-registry-demo: $(STAMP) ## start a registry with made-up images for the image commands; `make down` stops it
+registry-demo: $(STAMP) ## start a registry with made-up images; `make down` stops it
 	@$(BIN)/python -m sandbox registry
 
-verify-demo: $(STAMP) ## show what `multiarch verify` says about STACK when it is healthy, and with four faults in it
+verify-demo: $(STAMP) ## show `multiarch verify` on a healthy STACK, and on 4 faults
 	@$(BIN)/python -m sandbox verify-demo $(STACK)
 
-review-demo: $(STAMP) ## show what `multiarch review` says about a change that replaces, widens and costs
+review-demo: $(STAMP) ## show `multiarch review` for a change of STACK
 	@$(BIN)/python -m sandbox review-demo $(STACK)
 
-report-demo: $(STAMP) ## write the page of `multiarch report` about payments-prod, with made-up workloads and prices
+report-demo: $(STAMP) ## write the page of `multiarch report` about payments-prod
 	@$(BIN)/python -m sandbox report-demo
 
-existing-demo: $(STAMP) ## show a stack for a cluster that eksctl made, from the cluster to the file and back
+existing-demo: $(STAMP) ## show a stack for a cluster that eksctl made
 	@$(BIN)/python -m sandbox existing-demo
 
-webhook-demo: $(STAMP) ## show where three pods run because of the webhook, on real nodes (Linux, root)
+webhook-demo: $(STAMP) ## show where pods run because of the webhook (Linux, root)
 	@$(BIN)/python -m sandbox webhook-demo
 
 # A workload that is short makes the first report end with 1.
-capacity-demo: $(STAMP) ## show a zone failure that leaves amd64-only pods without a node, and the change that helps
+capacity-demo: $(STAMP) ## show what a zone failure stops, and the change that helps
 	@rm -rf build/capacity-demo && mkdir -p build/capacity-demo && cp examples/11-capacity/*.yaml build/capacity-demo
 	@$(CAPACITY) --recommend || [ $$? = 1 ]
 	@printf '\n== The change is written, and all zones fail again ==\n\n'
 	@$(CAPACITY) --recommend --write >/dev/null
 	@$(CAPACITY)
 
-cluster: $(STAMP) ## start a real amd64 and a real arm64 node with the user data of STACK (Linux, root)
+cluster: $(STAMP) ## start real nodes with the user data of STACK (Linux, root)
 	@$(BIN)/python -m sandbox cluster up $(STACK)
 
-cluster-down: $(STAMP) ## stop the cluster, and remove everything of it; `make down` does so too
+cluster-down: $(STAMP) ## stop and remove the cluster; `make down` does so too
 	@$(BIN)/python -m sandbox cluster down
 
-render: $(STAMP) ## show the resources of STACK, write its files to build/STACK (no engine, no credentials)
+render: $(STAMP) ## show the resources of STACK, write its files to build/STACK
 	@$(BIN)/multiarch stack render $(STACK)
 
-check: $(STAMP) ## validate all stack files (no engine, no credentials)
+check: $(STAMP) ## validate all stack files; needs no credentials
 	@$(BIN)/multiarch stack check
 
 # Tests of the sandbox and of the cluster mostly wait: four keep two cores busy.
 test: WORKERS ?= 4
-test: $(DEV) ## run all tests (needs Go for the tools that check what is generated)
+test: $(DEV) ## run all tests (needs Go)
 	@$(BIN)/python -m pytest $(SIDE_BY_SIDE) --durations=10
 
 test-fast: WORKERS ?= 3
-test-fast: $(DEV) ## run the tests that need neither Go nor the sandbox (about a minute)
+test-fast: $(DEV) ## run the tests that need neither Go nor the sandbox
 	@$(BIN)/python -m pytest $(SIDE_BY_SIDE) --fast
 
 lint: $(DEV) ## ruff, mypy, import-linter
@@ -130,7 +130,7 @@ format: $(DEV) ## lay the code out
 bench: $(DEV) ## measure, and print ratios
 	@$(BIN)/python benchmarks/run.py
 
-generate: $(STAMP) ## write every generated file: JSON Schemas, chart values, arguments, parts of the documents
+generate: $(STAMP) ## write every generated file: schemas, arguments, documents
 	@$(BIN)/python -m tools.generate
 
 lock: $(DEV) ## renew the lock files after a change in requirements*.txt
@@ -139,11 +139,11 @@ lock: $(DEV) ## renew the lock files after a change in requirements*.txt
 	@$(COMPILE) --output-file requirements-dev.lock requirements-dev.txt $(LOCK) --constraints requirements.lock \
 	  $$(sed -n 's/^\([a-z0-9.-]*\)==.*/--no-emit-package \1/p' requirements.lock)
 
-image: $(STAMP) ## build the container image for both architectures as the tests do (Linux, root, apt)
+image: $(STAMP) ## build the image for both architectures (Linux, root, apt)
 	@$(BIN)/python -m sandbox image
 
-docs: $(DEV) ## build the documentation into build/site, and check its links
+docs: $(DEV) ## build the documentation into build/site, and check links
 	@NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict
 
-docs-serve: $(DEV) ## show the documentation on http://127.0.0.1:8000, rebuilt as it changes
+docs-serve: $(DEV) ## show the documentation on http://127.0.0.1:8000
 	@NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs serve --dev-addr 127.0.0.1:8000

@@ -174,20 +174,15 @@ def _open_gitlab(token: str, post: Post, environment: Mapping[str, str]) -> Iter
             answer = client.http_request(verb, path, dict(query), dict(body) if body else None, max_retries=_RETRIES)
             return answer.json() if answer.content else {}
 
+        of_issues: tuple[Any, ...] = ("description", "iid", {"state": "opened"}, {"state_event": "close"})
         if post.title or post.close:
-            path, query, close = (
-                f"/projects/{quote(project, safe='')}/issues",
-                {"state": "opened"},
-                {"state_event": "close"},
-            )
-            user = str(send("GET", "/user", {}, None)["username"])
-            yield _Place(send, user, path, path, "PUT", "description", "iid", query, close)
-            return
-        project = environment.get("CI_MERGE_REQUEST_PROJECT_ID") or project
-        hint = "This is not a merge request pipeline: run the job in one."
-        number = quote(_read_variable(environment, "CI_MERGE_REQUEST_IID", hint), safe="")
-        path = f"/projects/{quote(project, safe='')}/merge_requests/{number}/notes"
-        yield _Place(send, str(send("GET", "/user", {}, None)["username"]), path, path, "PUT")
+            path = f"/projects/{quote(project, safe='')}/issues"
+        else:
+            project = environment.get("CI_MERGE_REQUEST_PROJECT_ID") or project
+            hint = "This is not a merge request pipeline: run the job in one."
+            number = quote(_read_variable(environment, "CI_MERGE_REQUEST_IID", hint), safe="")
+            path, of_issues = f"/projects/{quote(project, safe='')}/merge_requests/{number}/notes", ()
+        yield _Place(send, str(send("GET", "/user", {}, None)["username"]), path, path, "PUT", *of_issues)
 
 
 @contextmanager

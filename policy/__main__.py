@@ -23,8 +23,9 @@ from pulumi_policy import (
 )
 from pulumi_policy.deserialize import serialize_properties
 
+from multiarch.observed.resources.declared import DeclaredResource
 from multiarch.policies import build_policies
-from multiarch.policies.model import DeclaredResource, Policy, check_policy
+from multiarch.policies.model import Policy, check_policy
 from multiarch.rules import Finding, Severity
 from multiarch.runs.policies import judge_image
 
@@ -34,10 +35,11 @@ _LEVELS = {Severity.ERROR: EnforcementLevel.MANDATORY, Severity.WARNING: Enforce
 def _resource(each: PolicyResource | ResourceValidationArgs) -> DeclaredResource:
     return DeclaredResource(
         urn=each.urn,
+        parent="",  # no policy looks at it
         type=each.resource_type,
         name=each.name,
         # Without the proxies, which raise for values that are not known yet: the policies recognise those.
-        properties=serialize_properties(each.props),
+        inputs=serialize_properties(each.props),
         ignore_changes=tuple(each.opts.ignore_changes),
     )
 

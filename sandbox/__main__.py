@@ -22,6 +22,7 @@ from multiarch.cli import lines
 from multiarch.errors import MultiarchError, StackError, merge_warnings
 from sandbox import backend, environment, lifecycle, plugins, server, state, summary
 from sandbox.cluster import lifecycle as real_cluster
+from sandbox.commands import make_runnable
 from sandbox.layout import CLONE, Layout
 from tools import build
 
@@ -62,14 +63,8 @@ def _out() -> Console:
     return Console(width=None if sys.stdout.isatty() or "COLUMNS" in os.environ else _WIDTH_OF_FILES)
 
 
-def _runnable(text: str) -> str:
-    """Name our command as a shell in this folder finds it."""
-    program = Path(sys.executable).with_name("multiarch")
-    return lines.make_runnable(text, program.relative_to(Path.cwd()) if program.is_relative_to(Path.cwd()) else program)
-
-
 def _say(text: str) -> None:
-    line = f"sandbox: {_runnable(text)}"
+    line = f"sandbox: {make_runnable(text)}"
     room = lines.count_columns(sys.stderr)
     for each in lines.wrap_lines(line, room, others="  ") if sys.stderr.isatty() else (line,):
         print(each, file=sys.stderr, flush=True)
@@ -77,7 +72,7 @@ def _say(text: str) -> None:
 
 def _show(line: str) -> None:
     """Print a line of Pulumi's output; a terminal gets messages broken between words."""
-    line = _runnable(line)
+    line = make_runnable(line)
     if sys.stdout.isatty() and (start := _MESSAGE.match(line)):
         indent, room = start["indent"], lines.count_columns(sys.stdout)
         line = "\n".join(lines.wrap_lines(line, room, first=indent, others=f"{indent}  "))
@@ -164,7 +159,7 @@ def status(context: typer.Context) -> None:
     known, running = state.load(layout), server.find_running(layout)
     print(f"AWS: {running.url} (process {running.process})" if running else "not up; `make up` starts it")
     if known.engine:
-        print(f"Pulumi: {known.engine.version}, {known.engine.source}, {known.engine.path}")
+        print(f"Pulumi: {known.engine.version}, {known.engine.source}")
     if not running:
         return
     print(f"providers: {plugins.describe(known.official)}")
@@ -196,7 +191,7 @@ def registry(context: typer.Context) -> None:
     """Start a registry with made-up images for the commands that query registries; `down` stops it."""
     sandbox = _sandbox(context)
     _say(f"a registry with images of examples/pods.yaml (one is missing on purpose) listens on {sandbox.registry()}")
-    summary.print_registry(sandbox.layout, _runnable)
+    summary.print_registry(sandbox.layout, make_runnable)
 
 
 @app.command()

@@ -24,6 +24,7 @@ SECRETS_PROVIDER = "awskms://alias/aws/ssm?region=us-east-1"
 """A key that the sandbox's AWS makes at its first use. A passphrase costs each command 0.2 s of processor time."""
 _SHIM_MARK = "# The sandbox's own pulumi"
 _ENGINE_LOGS = "logs"
+_NO_KUBECONFIG = ".kube/config"  # in the folder of the command, where there is none
 # The user's profiles may name another endpoint, or a role; a file that can't be parsed stops every client.
 _NO_AWS_FILES: Mapping[str, str] = {"AWS_CONFIG_FILE": os.devnull, "AWS_SHARED_CREDENTIALS_FILE": os.devnull}
 
@@ -98,7 +99,7 @@ def read_aws(url: str, region: str, environ: Mapping[str, str]) -> dict[str, str
     made = dict(environ)
     forget_aws(made)
     keys = dict.fromkeys(("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"), "sandbox")
-    place = {"AWS_ENDPOINT_URL": url, "AWS_REGION": region, "KUBECONFIG": os.devnull}
+    place = {"AWS_ENDPOINT_URL": url, "AWS_REGION": region, "KUBECONFIG": _NO_KUBECONFIG}
     return {**made, **keys, **place, **_go_around_proxies(environ)}
 
 
@@ -157,7 +158,6 @@ exec {shlex.quote(program)} "$@"
             if program
             else f"""#!/bin/sh
 # The sandbox's stand-in for the {name} provider. A plugin ends with its engine.
-export MULTIARCH_SANDBOX_ENGINE=$PPID PYTHONPATH={shlex.quote(str(CLONE))}${{PYTHONPATH:+:$PYTHONPATH}}
 exec {shlex.quote(sys.executable)} -S {connect} {stand_ins} {name} "$@"
 """,
         )

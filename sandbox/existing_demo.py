@@ -34,7 +34,7 @@ def show(layout: Layout, say: Say, show: Say) -> None:
         project.make_empty(layout, own.root)
         aws = Aws(_start(own), REGION)
         eksctl.create_cluster(Account(aws.client, VERSION), STACK)
-        say(f"the cluster {STACK} is there, as eksctl makes it, in a sandbox of its own")
+        say(f"the cluster {STACK} is there, as eksctl makes it, in a sandbox of its own; it has no Kubernetes API")
         before = describe(aws, STACK)
         environ = environment.read_aws(aws.url, REGION, os.environ)
         run_multiarch(("stack", "new", "--from-cluster", STACK, "--region", REGION), own.root, show, environ=environ)

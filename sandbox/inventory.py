@@ -6,7 +6,6 @@ What every account comes with is omitted: the default VPC, and what a VPC has fr
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import jmespath
@@ -14,6 +13,7 @@ from botocore.exceptions import BotoCoreError, ClientError
 
 from multiarch.errors import OutsideError
 from sandbox import backend
+from sandbox.clients import get_client
 from sandbox.layout import Layout
 
 
@@ -90,36 +90,16 @@ _OF_A_CLUSTER = (
 )
 
 
+@dataclass(frozen=True, slots=True)
 class Aws:
-    """Clients for one region of the sandbox's AWS."""
+    """One region of the sandbox's AWS; ``url`` is the AWS server's."""
 
-    def __init__(self, url: str, region: str) -> None:
-        """``url`` is the AWS server's; sends no request yet."""
-        self.region = region
-        self.url = url
-        self._clients: dict[str, Any] = {}
+    url: str
+    region: str
 
     def client(self, service: str) -> Any:  # noqa: ANN401 (boto3 makes its clients at run time)
-        """Return a client; it is created once."""
-        if service not in self._clients:
-            from botocore.config import Config  # noqa: PLC0415  (as boto3)
-
-            config = Config(retries={"max_attempts": 2}, connect_timeout=5, read_timeout=60, proxies={})
-            self._clients[service] = self._session.client(service, endpoint_url=self.url, config=config)
-        return self._clients[service]
-
-    @cached_property
-    def _session(self) -> Any:  # noqa: ANN401 (boto3 ships no types)
-        import boto3  # noqa: PLC0415  (most commands of the sandbox do without it)
-
-        from sandbox.botocore_files import parse_once  # noqa: PLC0415  (as boto3)
-
-        parse_once()  # each region has a session of its own
-        return boto3.session.Session(
-            aws_access_key_id="sandbox",
-            aws_secret_access_key="sandbox",  # noqa: S106 (opens nothing: moto takes any)
-            region_name=self.region,
-        )
+        """Return boto3's client of a service."""
+        return get_client(service, self.url, self.region)
 
     def ask(self, kind: Listing, **more: Any) -> tuple[str, ...]:
         """List the resources of a kind, sorted.

@@ -106,12 +106,12 @@ def _short(value: Any, room: int) -> str:  # noqa: ANN401 (an output is any JSON
 
 def print_next(console: Console, stack: str, *, private: bool = False) -> None:
     """Print what to try; ``private``: in AWS, the stack's API could not be reached when it is created."""
-    in_aws = "\n  in AWS:                two runs, because its API endpoint is private: docs/how-to/private-clusters.md"
+    in_aws = "\n  in AWS:                two runs, see docs/how-to/private-clusters.md"
     console.print(f"""[bold]Next[/bold]
-  nothing would change:  make preview STACK={stack}
-  change the stack:      edit config/stacks/Pulumi.{stack}.yaml, then preview it as above
+  change the stack:      edit config/stacks/Pulumi.{stack}.yaml
+  what would change:     make preview STACK={stack}
   a stack beside it:     make up STACK=…; make status lists them
-  pulumi, stack pin:     first eval "$(.venv/bin/python -m sandbox env {stack})"
+  pulumi, pin, doctor:   eval "$(.venv/bin/python -m sandbox env {stack})"
   take everything down:  make down{in_aws if private else ""}""", highlight=False, soft_wrap=True)  # fmt: skip
 
 
@@ -137,16 +137,23 @@ def print_cluster(found: lifecycle.Status) -> None:
 
 
 def print_next_in_cluster(found: lifecycle.Status) -> None:
-    """Print what to try in the cluster of real nodes."""
-    api = f"kubectl create deployment api --replicas 4 --image {images.BOTH}"
+    """Print what to try in the cluster of real nodes, as lines for a shell."""
+    api = f"kubectl create deployment api --replicas 4 \\\n    --image {images.BOTH}"
     print(f"""
 Next
-  see the nodes:                kubectl get nodes -L kubernetes.io/arch -o wide
-  start a few pods:             {api}
-  let them onto arm64 nodes:    {api} --dry-run=client -o yaml \\
-                                  | .venv/bin/multiarch workload patch --manifests - --tolerate arm64 \\
-                                  | kubectl apply -f -
-  what they say:                kubectl logs -l app=api --prefix
-  a wrong image for arm64:      {images.BROKEN}
-  what to change, and where:    .venv/bin/multiarch audit workloads --hosts-dir {found.hosts}
-  stop the cluster:             make cluster-down""")
+  # see the nodes
+  kubectl get nodes -L kubernetes.io/arch -o wide
+  # start a few pods
+  {api}
+  # let them onto arm64 nodes
+  {api} --dry-run=client -o yaml \\
+    | .venv/bin/multiarch workload patch --manifests - --tolerate arm64 \\
+    | kubectl apply -f -
+  # see what they print; an image that is wrong for arm64 is
+  # {images.BROKEN}
+  kubectl logs -l app=api --prefix
+  # see what to change, and where
+  .venv/bin/multiarch audit workloads \\
+    --hosts-dir {found.hosts}
+  # stop the cluster
+  make cluster-down""")

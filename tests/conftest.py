@@ -14,7 +14,7 @@ import botocore.loaders
 import hypothesis
 import pytest
 
-from sandbox import botocore_files
+from sandbox import clients
 from tests import lanes
 
 _WATCH = lanes.Watch()
@@ -49,7 +49,7 @@ def pytest_configure(config: pytest.Config) -> None:
     os.environ.pop("COLUMNS", None)
     # Programs in Go that tests start, too, look for garbage less often.
     os.environ.setdefault("GOGC", "400")
-    botocore_files.parse_once()
+    clients.parse_once()
     # By default Python looks for garbage some thousand times in a run, for a seventh of its time.
     gc.set_threshold(100_000)
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:

@@ -31,6 +31,7 @@ LANES: Final[Mapping[str, str]] = {
     "browser": "uses a real browser, headless Chromium",
     "nodes": "uses real kubelets and containerd; needs root, and a kernel that lets qemu-user run arm64 programs",
     "repository": "checks what the repository says: quoted commands, words, lock files, the site",
+    "exhaustive": "goes through all edits, searched plans, calls that may fail or hostile documents, for seconds",
 }
 
 _BY_FOLDER: Final = {

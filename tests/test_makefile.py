@@ -27,11 +27,13 @@ def make(*arguments: str, folder: Path = ROOT) -> subprocess.CompletedProcess[st
     )
 
 
-def test_help_is_the_default_and_names_every_target() -> None:
+def test_help_is_the_default_and_names_every_target_in_80_columns() -> None:
     text = (ROOT / "Makefile").read_text()
     phony = re.findall(r"^\.PHONY: (.*)$", text, re.MULTILINE)[0].split()
-    shown = re.findall(r"^  make (\S+) +\S", make().stdout, re.MULTILINE)
+    told = make().stdout
+    shown = re.findall(r"^  make (\S+) +\S", told, re.MULTILINE)
     assert sorted(shown) == sorted(phony)
+    assert [line for line in told.splitlines() if len(line) > 80] == []
 
 
 @pytest.mark.tools  # it starts the command line twice, for seconds

@@ -73,32 +73,23 @@ def unpack_debian(tool: Tool, workplace: Path, output: Path) -> None:
 
 
 def _download(tool: Tool, names: Sequence[str], workplace: Path) -> list[Path]:
-    """Return download Debian packages. apt checks their signatures.
+    """Return downloaded Debian packages. apt checks their signatures; its lists go into ``workplace``: no root needed.
 
-    Where its lists are missing or old, new ones go into ``workplace``: no root needed.
+    Raises BuildError.
     """
-    cache = ["-o", f"Dir::Cache={workplace}/cache", "-o", "Debug::NoLocking=true"]
-    lists = ["-o", f"Dir::State::lists={workplace}/lists", *cache]
-    what = ["--yes", "--no-install-recommends", "--download-only", "install"] if tool.debian_root else ["download"]
-    attempts = (
-        [["apt-get", *(cache if tool.debian_root else []), *what, *names]],
-        [["apt-get", *lists, "update"], ["apt-get", *lists, *what, *names]],
-    )
     for folder in ("lists/partial", "cache/archives/partial"):
         (workplace / folder).mkdir(parents=True)
-    said = ""
-    for commands in attempts:
-        for command in commands:
-            done = subprocess.run(command, cwd=workplace, capture_output=True, text=True, check=False)
-            said = done.stderr
-            if done.returncode:
-                break
-        else:
-            break
-    packages = sorted([*workplace.glob("*.deb"), *workplace.glob("cache/archives/*.deb")])
-    if len(packages) < len(names) or (len(packages) > len(names) and not tool.debian_root):
-        raise BuildError(f"apt-get can't download {', '.join(names)} for {tool.file_name}:\n{said.strip()}")
-    return packages
+    places = (f"Dir::State::lists={workplace}/lists", f"Dir::Cache={workplace}/cache", "Debug::NoLocking=true")
+    options = [word for place in places for word in ("-o", place)]
+    what = ["--yes", "--no-install-recommends", "--download-only", "install"] if tool.debian_root else ["download"]
+    # A list that can't be fetched is of no concern where another one has the packages.
+    *_, done = (
+        subprocess.run(["apt-get", *options, *command], cwd=workplace, capture_output=True, text=True, check=False)
+        for command in (["update"], [*what, *names])
+    )
+    if done.returncode:
+        raise BuildError(f"apt-get can't download {', '.join(names)} for {tool.file_name}:\n{done.stderr.strip()}")
+    return sorted([*workplace.glob("*.deb"), *workplace.glob("cache/archives/*.deb")])
 
 
 def install_npm(tool: Tool, pins: Path, workplace: Path, output: Path) -> None:

@@ -6,11 +6,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import pulumi
-from pulumi_aws import eks, iam
+from pulumi_aws import iam
 
 from ..component import Component, Naming
 from ..iam import policies
-from ..iam.roles import Role, give_inline
+from ..iam.roles import Role, give_access, give_inline
 from . import permissions, trust
 from .permissions import State
 from .trust import Issuer
@@ -109,21 +109,7 @@ class CiRoles(Component):
         AmazonEKSViewPolicy, which ``access.readers`` get, does not show Secrets. Source: EKS user guide, "Review access
         policy permissions".
         """
-        entry = eks.AccessEntry(
-            f"preview-{cluster}",
-            cluster_name=cluster,
-            principal_arn=role.arn,
-            tags=self.tags("preview"),
-            opts=self.child(),
-        )
-        eks.AccessPolicyAssociation(
-            f"preview-{cluster}",
-            cluster_name=cluster,
-            principal_arn=role.arn,
-            policy_arn=self.account.access_policy("AmazonEKSAdminViewPolicy"),
-            access_scope=eks.AccessPolicyAssociationAccessScopeArgs(type="cluster"),
-            opts=self.child(depends_on=[entry]),
-        )
+        give_access(self, f"preview-{cluster}", cluster, role, "", "AmazonEKSAdminViewPolicy", tag="preview")
 
     def _update(self, environment: Environment, branch: str) -> Role:
         name = f"up-{trust.check_environment(environment.name)}"

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
 import pulumi
-from pulumi_aws import eks, iam
+from pulumi_aws import iam
 
 from multiarch.nodes.model import NodeGroupKind
 
@@ -71,15 +71,7 @@ class NodeRole(Child):
         joins_by_itself = kind is NodeGroupKind.MANAGED
         self.needs_aws_auth = not (joins_by_itself or takes_access_entries)
         if takes_access_entries and not joins_by_itself:
-            entry = eks.AccessEntry(
-                name,
-                cluster_name=cluster_name,
-                principal_arn=role.arn,
-                type="EC2_LINUX",
-                tags=self.tags(name),
-                opts=self.child(),
-            )
-            ready.append(entry)
+            ready.append(roles.give_access(self, name, cluster_name, role, "EC2_LINUX"))
         self.ready = tuple(ready)
         profile_arn = self.instance_profile.arn if self.instance_profile else None
         self.register_outputs({"roleArn": self.role_arn, "instanceProfileArn": profile_arn})

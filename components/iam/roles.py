@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import pulumi
-from pulumi_aws import iam
+from pulumi_aws import eks, iam
 
 from ..component import Component
 
@@ -61,6 +61,39 @@ def give_policies(owner: Component, name: str, role: Role, managed: Sequence[str
     """Give a role ``managed`` policies, by their ARNs or as AWS names them, and its ``own`` (JSON), unless empty."""
     made = [each for policy in managed for each in attach_managed(owner, _name_attachment(name, policy), role, policy)]
     return [*made, *(give_inline(owner, name, role, own) if own else ())]
+
+
+def give_access(
+    owner: Component,
+    name: str,
+    cluster_name: pulumi.Input[str],
+    role: Role,
+    type_: str,
+    policy: str = "",
+    tag: str = "",
+) -> pulumi.Resource:
+    """Give a role an access entry of a cluster, and an EKS access policy for all of it; return what comes last.
+
+    ``tag`` is the name in its tags, if not ``name``. Source: EKS API reference, CreateAccessEntry.
+    """
+    entry = eks.AccessEntry(
+        name,
+        cluster_name=cluster_name,
+        principal_arn=role.arn,
+        type=type_ or None,
+        tags=owner.tags(tag or name),
+        opts=owner.child(),
+    )
+    if not policy:
+        return entry
+    return eks.AccessPolicyAssociation(
+        name,
+        cluster_name=cluster_name,
+        principal_arn=role.arn,
+        policy_arn=owner.account.access_policy(policy),
+        access_scope=eks.AccessPolicyAssociationAccessScopeArgs(type="cluster"),
+        opts=owner.child(depends_on=[entry]),
+    )
 
 
 def _name_attachment(role: str, policy: str) -> str:

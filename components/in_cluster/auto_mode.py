@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import pulumi
-from pulumi_aws import eks
 
 from multiarch.autoscaling.karpenter import build_auto_mode_class, build_node_pool
 from multiarch.autoscaling.model import AutoModePlan
@@ -59,20 +58,5 @@ class AutoMode(ChildInCluster):
         trust = policies.assumed_by_service(pulumi.Output.concat("ec2.", self.account.dns_suffix), "Nodes")
         role = roles.declare_role(self, name, f"Nodes of EKS Auto Mode in {self.naming.cluster}", trust)
         attached = attach_node_policies(self, name, role, NODE_POLICIES)
-        entry = eks.AccessEntry(
-            name,
-            cluster_name=cluster.cluster_name,
-            principal_arn=role.arn,
-            type="EC2",
-            tags=self.tags(name),
-            opts=self.child(),
-        )
-        association = eks.AccessPolicyAssociation(
-            name,
-            cluster_name=cluster.cluster_name,
-            principal_arn=role.arn,
-            policy_arn=self.account.access_policy(NODE_ACCESS_POLICY),
-            access_scope=eks.AccessPolicyAssociationAccessScopeArgs(type="cluster"),
-            opts=self.child(depends_on=[entry]),
-        )
+        association = roles.give_access(self, name, cluster.cluster_name, role, "EC2", NODE_ACCESS_POLICY)
         return pulumi.Output.from_input(role.name), [*attached, association]

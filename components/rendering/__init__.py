@@ -19,12 +19,13 @@ import pulumi
 from pulumi.runtime.settings import Settings
 from pulumi.runtime.stack import run_in_stack
 
+from multiarch.observed.resources.declared import DeclaredResource
 from multiarch.stack.model import ClusterPlan, Plan
 
 from ..platform import Platform, PlatformArgs
 from . import files
 from .marked_values import Json, Where
-from .recording import CLUSTER_TYPE, Recorded, Recorder
+from .recording import CLUSTER_TYPE, Recorder
 
 __all__ = ["RenderedStack", "render"]
 
@@ -33,23 +34,18 @@ PROJECT = "multiarch-eks"
 
 @dataclass(frozen=True, slots=True)
 class Declared:
-    """What the components declare for a plan: resources sorted by URN, and the stack's outputs by name."""
+    """What the components declare for a plan: all resources, sorted by URN, and the stack's outputs by name."""
 
-    resources: tuple[Recorded, ...]
+    resources: tuple[DeclaredResource, ...]
     outputs: Mapping[str, Json]
 
 
 @dataclass(frozen=True, slots=True)
 class RenderedStack:
-    """A rendering. ``directory`` is ``DIRECTORY/STACK``; ``files`` are paths in it, sorted.
+    """A rendering. ``directory`` is ``DIRECTORY/STACK``; ``files`` are paths in it, sorted."""
 
-    ``resources`` are the whole tree: a resource's ``parent`` is the URN of another, the stack's own is empty.
-    """
-
-    stack: str
+    declared: Declared
     directory: Path
-    resources: tuple[Recorded, ...]
-    outputs: Mapping[str, Json]
     files: tuple[Path, ...]
 
 
@@ -65,13 +61,7 @@ def render(plan: Plan, directory: Path) -> RenderedStack:
     declared = declare(plan)
     texts = files.contents(declared.resources, declared.outputs)
     files.replace(target, texts)
-    return RenderedStack(
-        stack=plan.stack,
-        directory=target,
-        resources=declared.resources,
-        outputs=declared.outputs,
-        files=tuple(Path(name) for name in sorted(texts)),
-    )
+    return RenderedStack(declared, target, tuple(Path(name) for name in sorted(texts)))
 
 
 def declare(plan: Plan) -> Declared:

@@ -11,10 +11,10 @@ from pathlib import Path
 from types import MappingProxyType
 
 from multiarch.errors import MultiarchError
+from multiarch.observed.resources.declared import DeclaredResource
 from multiarch.yaml_text.dump import dump_yaml
 
 from .marked_values import SUFFIX, Json, Properties
-from .recording import Recorded
 
 MARKER = "resources.json"
 """Every rendering has this file; a folder without it is not a rendering."""
@@ -44,7 +44,7 @@ _DOCUMENTS: Mapping[str, tuple[str, str]] = MappingProxyType(
 """Types that are one JSON document: its file, and the property that holds it."""
 
 
-def contents(resources: Sequence[Recorded], outputs: Mapping[str, Json]) -> dict[str, str]:
+def contents(resources: Sequence[DeclaredResource], outputs: Mapping[str, Json]) -> dict[str, str]:
     """Return text by path below the stack's folder, with ``/``; every text ends with a newline."""
     files = {
         MARKER: _json([_entry(resource) for resource in resources]),
@@ -58,19 +58,19 @@ def contents(resources: Sequence[Recorded], outputs: Mapping[str, Json]) -> dict
     return files | _role_policies(resources)
 
 
-def _entry(resource: Recorded) -> dict[str, Json]:
+def _entry(resource: DeclaredResource) -> dict[str, Json]:
     return {
         "urn": resource.urn,
         "type": resource.type,
         "name": resource.name,
         "parent": resource.parent,
-        "dependencies": list(resource.dependencies),
+        "dependencies": sorted(resource.dependencies),
         "ignoreChanges": list(resource.ignore_changes),
         "inputs": resource.inputs,
     }
 
 
-def _files_of(resource: Recorded) -> dict[str, str]:
+def _files_of(resource: DeclaredResource) -> dict[str, str]:
     """Return the files of one resource."""
     name, inputs = resource.name, resource.inputs
     if resource.type == _TEMPLATE:
@@ -109,7 +109,7 @@ def _suffix(user_data: str) -> str:
     return "mime" if user_data.startswith(("MIME-Version:", "Content-Type:")) else "toml"
 
 
-def _role_policies(resources: Sequence[Recorded]) -> dict[str, str]:
+def _role_policies(resources: Sequence[DeclaredResource]) -> dict[str, str]:
     """Return each inline policy, and a list of the managed policies, by the role's logical name."""
     roles = {f"{role.inputs['namePrefix']}{SUFFIX}": role.name for role in resources if role.type == _ROLE}
     files: dict[str, str] = {}

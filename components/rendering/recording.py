@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from threading import Lock
 
 from pulumi.runtime.mocks import MockCallArgs, MockMonitor, MockResourceArgs, Mocks
@@ -11,6 +10,7 @@ from pulumi.runtime.proto import resource_pb2
 from pulumi.runtime.settings import get_project, get_stack
 
 from multiarch.facts.unknown_values import UNKNOWN_TEXT
+from multiarch.observed.resources.declared import DeclaredResource
 
 from . import marked_values
 from .marked_values import Json, Properties, Where
@@ -22,23 +22,6 @@ _EKS_CLUSTER_TYPE = "aws:eks/cluster:Cluster"
 _SIGNATURE = "4dabf18193072939515e22adb298388d"
 _RESOURCE_REFERENCE = "5cf8f73096256a8f31e491e813e4eb8e"
 _NOT_KNOWN_YET = "<known once it runs>"
-
-
-@dataclass(frozen=True, slots=True)
-class Recorded:
-    """One declared resource. ``parent`` is empty for the stack; ``dependencies`` are URNs, sorted.
-
-    ``inputs`` are JSON values by the provider's property names, as the engine would get them.
-    """
-
-    urn: str
-    type: str
-    name: str
-    parent: str
-    custom: bool
-    inputs: Properties
-    dependencies: tuple[str, ...]
-    ignore_changes: tuple[str, ...]
 
 
 class _NoMocks(Mocks):
@@ -63,11 +46,11 @@ class Recorder(MockMonitor):
         super().__init__(_NoMocks())
         self._where = where
         self._lock = Lock()
-        self._recorded: dict[str, Recorded] = {}
+        self._recorded: dict[str, DeclaredResource] = {}
         self._clusters: dict[str, dict[str, Json]] = {}
         self.outputs: Properties = {}
 
-    def recorded(self) -> tuple[Recorded, ...]:
+    def recorded(self) -> tuple[DeclaredResource, ...]:
         """Return all declared resources, sorted by URN: the order of requests varies."""
         return tuple(self._recorded[urn] for urn in sorted(self._recorded))
 
@@ -86,15 +69,14 @@ class Recorder(MockMonitor):
         with self._lock:
             if urn in self._recorded:
                 raise DuplicateResourceError(urn)
-            self._recorded[urn] = Recorded(
+            self._recorded[urn] = DeclaredResource(
                 urn=urn,
+                parent=request.parent,
                 type=request.type,
                 name=request.name,
-                parent=request.parent,
-                custom=request.custom,
                 inputs=inputs,
-                dependencies=tuple(sorted(request.dependencies)),
                 ignore_changes=tuple(sorted(request.ignoreChanges)),
+                dependencies=frozenset(request.dependencies),
             )
         id_ = marked_values.resource_id(request.type, request.name) if request.custom else ""
         response = resource_pb2.RegisterResourceResponse(urn=urn, id=id_)

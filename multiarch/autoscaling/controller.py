@@ -11,7 +11,7 @@ from multiarch.autoscaling.model import Capacity, KarpenterPlan, NodeClassPlan, 
 from multiarch.autoscaling.pool_checks import check_reserved
 from multiarch.autoscaling.pools import plan_pools
 from multiarch.autoscaling.spec import ROOT, list_pool_specs
-from multiarch.errors import KeyPath, UnknownFactError
+from multiarch.errors import KeyPath
 from multiarch.facts.autoscalers import KARPENTER_CHART, parse_chart_version
 from multiarch.facts.instance_types import POD_CEILING_SMALL, compute_max_pods
 from multiarch.facts.kubernetes import get_release
@@ -120,15 +120,9 @@ def get_queue_name(cluster: str) -> str:
 def _version(settings: Karpenter, context: ClusterContext, report: ProblemReport, *, isolated: bool) -> str:
     """Return the chart's version, and report one that does not fit the cluster or this project's IAM policies."""
     version, path = settings.version or KARPENTER_CHART, (*PATH, "version")
-    try:
-        numbers, minimum = parse_chart_version(version), get_release(context.version).karpenter
-    except UnknownFactError as error:
-        report("karpenter-version", path, error.message, hint=error.hint)
-        return version
+    numbers, minimum = parse_chart_version(version), get_release(context.version).karpenter
     fault = ""
-    if version.count(".") < 2:  # noqa: PLR2004 - between three numbers
-        fault = f"{version} is not a release of Karpenter's charts, which have three numbers."
-    elif numbers < parse_chart_version(minimum):
+    if numbers < parse_chart_version(minimum):
         fault = f"Karpenter {version} does not work with Kubernetes {context.version}, which needs {minimum} or later."
     elif numbers[:2] > parse_chart_version(KARPENTER_CHART)[:2]:
         fault = f"the IAM policies here are those of Karpenter {KARPENTER_CHART}; {version} may need others."

@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 
-from multiarch.autoscaling.model import Capacity, Priority, list_bases, rank_capacity
+from multiarch.autoscaling.model import Capacity, Priority, describe_rank, list_bases, rank_capacity
 from multiarch.nodes.model import NodeGroupKind, NodeGroupPlan
 
 UNORDERED_PRIORITY = 10
@@ -54,10 +54,16 @@ def plan_priorities(
     last = set(cordoned)
     rows = []
     for group in groups:
-        place = rank_capacity(Capacity(group.architecture, group.capacity_type), order)
-        derived = list_bases(order)[place] if place < len(order) else UNORDERED_PRIORITY
-        priority = CORDONED_PRIORITY if group.name in last else written.get(group.name, derived)
-        rows.append(Priority(priority, group.name, get_group_regex(group)))
+        capacity = Capacity(group.architecture, group.capacity_type)
+        place = rank_capacity(capacity, order)
+        if group.name in last:
+            priority, rule = CORDONED_PRIORITY, "autoscaler being replaced: lowest priority"
+        elif group.name in written:
+            priority, rule = written[group.name], "set in clusterAutoscaler.priorities"
+        else:
+            priority = list_bases(order)[place] if place < len(order) else UNORDERED_PRIORITY
+            rule = describe_rank(capacity, order)
+        rows.append(Priority(priority, group.name, get_group_regex(group), rule))
     return tuple(sorted(rows, key=lambda row: (-row.priority, row.group)))
 
 

@@ -51,12 +51,7 @@ def check_installed(settings: Autoscaling, context: ClusterContext, report: Prob
             if name in section.written:
                 report("installed-autoscaler", (*path, name), f"{name} is set where {autoscaler} was installed.")
     _check_cluster_autoscaler(settings, context, report)
-    _check_node_role(settings, report)
-    role, path = settings.auto_mode.node_role, (*ROOT, "autoMode", "nodeRole")
-    if role is not None and not context.existing:
-        report("node-role", path, "the stack makes a role for the nodes of a new cluster.", hint="Remove nodeRole.")
-    elif role is not None:
-        _check_role_name(role, path, report)
+    _check_node_roles(settings, context, report)
 
 
 def _check_cluster_autoscaler(settings: Autoscaling, context: ClusterContext, report: ProblemReport) -> None:
@@ -68,21 +63,20 @@ def _check_cluster_autoscaler(settings: Autoscaling, context: ClusterContext, re
             report("autoscaler-of-all-groups", (*ROOT, key), _OF_ALL_GROUPS)
 
 
-def _check_node_role(settings: Autoscaling, report: ProblemReport) -> None:
-    karpenter, path = settings.karpenter, (*ROOT, "karpenter", "nodeRole")
-    role = karpenter.node_role
-    if role is None:
-        if karpenter.installed:
-            message = "the installed Karpenter launches nodes with a role that it may pass, and none is named."
-            report("node-role", path, message)
-    elif not karpenter.installed:
-        report("node-role", path, "the stack makes a role for Karpenter's nodes.", hint="Remove nodeRole.")
-    else:
-        _check_role_name(role, path, report)
-
-
-def _check_role_name(role: str, path: KeyPath, report: ProblemReport) -> None:
-    if not _ROLE.fullmatch(role):
-        name = role.rpartition("/")[2]
-        hint = f"Write {name}." if _ROLE.fullmatch(name) else ""
-        report("node-role", path, f"{role!r} is not the name of an IAM role.", hint=hint)
+def _check_node_roles(settings: Autoscaling, context: ClusterContext, report: ProblemReport) -> None:
+    """Check the roles of nodes that others made, by name."""
+    karpenter, auto_mode = settings.karpenter, settings.auto_mode
+    if karpenter.installed and karpenter.node_role is None:
+        message = "the installed Karpenter launches nodes with a role that it may pass, and none is named."
+        report("node-role", (*ROOT, "karpenter", "nodeRole"), message)
+    for key, role, taken, whose in (
+        ("karpenter", karpenter.node_role, karpenter.installed, "Karpenter's nodes"),
+        ("autoMode", auto_mode.node_role, context.existing, "the nodes of a new cluster"),
+    ):
+        path = (*ROOT, key, "nodeRole")
+        if role is not None and not taken:
+            report("node-role", path, f"the stack makes a role for {whose}.", hint="Remove nodeRole.")
+        elif role is not None and not _ROLE.fullmatch(role):
+            name = role.rpartition("/")[2]
+            hint = f"Write {name}." if _ROLE.fullmatch(name) else ""
+            report("node-role", path, f"{role!r} is not the name of an IAM role.", hint=hint)

@@ -73,16 +73,25 @@ def rank_capacity(capacity: Capacity, order: Sequence[Capacity]) -> int:
     return order.index(capacity) if capacity in order else len(order)
 
 
+def describe_rank(capacity: Capacity, order: Sequence[Capacity]) -> str:
+    """Return the position of a capacity in the order in words, from 1."""
+    if capacity not in order:
+        return f"{capacity} is not in the order: last"
+    return f"{capacity} is number {order.index(capacity) + 1} in the order"
+
+
 @dataclass(frozen=True, slots=True)
 class Priority:
     """One line of the priority expander's map: the higher ``priority`` wins.
 
-    ``regex`` (RE2, with anchors) matches the names of ``group``'s Auto Scaling Group and of no other.
+    ``regex`` (RE2, with anchors) matches the names of ``group``'s Auto Scaling Group and of no other. ``rule`` says
+    where the priority is from.
     """
 
     priority: int
     group: str
     regex: str
+    rule: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,11 +132,15 @@ def build_scale_down_arguments(plan: ClusterAutoscalerPlan) -> dict[str, str]:
 
 @dataclass(frozen=True, slots=True)
 class Requirement:
-    """One requirement of a NodePool; ``operator`` is In or Gt."""
+    """One requirement of a NodePool; ``operator`` is In or Gt in a plan, and any string in a program's resource."""
 
     key: str
     operator: str
     values: tuple[str, ...]
+
+    def __str__(self) -> str:
+        """Return ``kubernetes.io/arch In arm64``."""
+        return f"{self.key} {self.operator} {', '.join(self.values)}".rstrip()
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,12 +161,13 @@ class NodePoolPlan:
     the table of facts that satisfy the requirements, sorted by name; ``cpu_limit`` is in vCPUs (0 while a migration
     removes the pool: Karpenter adds no nodes and keeps the existing ones), ``memory_limit`` is a Kubernetes
     quantity; times are Go durations. Without ``termination_grace_period`` a node waits for its pods
-    without limit.
+    without limit. ``weight_rule`` says where the weight is from.
     """
 
     key: str
     name: str
     weight: int
+    weight_rule: str
     capacities: tuple[Capacity, ...]
     requirements: tuple[Requirement, ...]
     instance_types: tuple[InstanceType, ...]

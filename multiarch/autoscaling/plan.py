@@ -20,7 +20,7 @@ from multiarch.autoscaling.model import (
     parse_capacity,
 )
 from multiarch.autoscaling.owner_flags import list_owner_flags
-from multiarch.autoscaling.spec import ROOT, list_pool_specs
+from multiarch.autoscaling.spec import ROOT
 from multiarch.errors import KeyPath
 from multiarch.facts.architectures import Architecture
 from multiarch.nodes.model import CapacityType, Derived, NodeGroupPlan
@@ -75,7 +75,7 @@ def plan_autoscaling(
         _check_room(groups, report)
     owner = karpenter or auto_mode
     _check_order(settings, order, groups, owner.pools if owner else (), report)
-    derived = tuple(_explained(settings, order, autoscaler, owner, groups, context.name))
+    derived = tuple(_explained(settings, order, autoscaler, owner, context.name))
     return AutoscalingPlan(use, order, autoscaler, karpenter, derived, auto_mode)
 
 
@@ -216,7 +216,6 @@ def _explained(
     order: Sequence[Capacity],
     autoscaler: ClusterAutoscalerPlan | None,
     owner: KarpenterPlan | AutoModePlan | None,
-    groups: Sequence[NodeGroupPlan],
     cluster: str,
 ) -> Iterator[Derived]:
     """Yield each priority and weight with its rule, for ``stack explain``."""
@@ -226,34 +225,22 @@ def _explained(
     rule = "set in autoscaling.order" if settings.order else f"{first}{settings.prefer} first; spot before on-demand"
     yield Derived("order", " > ".join(map(str, order)), rule)
     if autoscaler:
-        yield from _explained_priorities(settings, order, autoscaler, groups, cluster)
+        yield from _explained_priorities(autoscaler, cluster)
     if owner:
         yield from _explained_controller(owner)
-        yield from _explained_weights(settings, order, owner.pools)
+        for pool in owner.pools:
+            value = f"{pool.weight} ({len(pool.instance_types)} types)"
+            yield Derived(f"weight of {pool.name}", value, pool.weight_rule)
 
 
-def _explained_priorities(
-    settings: Autoscaling,
-    order: Sequence[Capacity],
-    autoscaler: ClusterAutoscalerPlan,
-    groups: Sequence[NodeGroupPlan],
-    cluster: str,
-) -> Iterator[Derived]:
-    capacities = {group.name: Capacity(group.architecture, group.capacity_type) for group in groups}
+def _explained_priorities(autoscaler: ClusterAutoscalerPlan, cluster: str) -> Iterator[Derived]:
     if autoscaler.settings.installed:
         flags = " ".join(list_owner_flags(autoscaler, cluster))
         yield Derived("flags of the autoscaler", flags, "set by its owner")
     else:
         yield Derived("image of the autoscaler", autoscaler.image_tag, "same minor version as the cluster")
-    written = settings.cluster_autoscaler.priorities
     for row in autoscaler.priorities:
-        if row.group in autoscaler.cordoned:
-            rule = "autoscaler being replaced: lowest priority"
-        elif row.group in written:
-            rule = "set in clusterAutoscaler.priorities"
-        else:
-            rule = _place(capacities[row.group], order)
-        yield Derived(f"priority of {row.group}", str(row.priority), rule)
+        yield Derived(f"priority of {row.group}", str(row.priority), row.rule)
     for first, second in autoscaler.not_balanced[:1]:
         yield Derived(
             "balancing of similar groups", "off", f"{first} and {second} are similar and have different priorities"
@@ -289,24 +276,3 @@ def _explained_karpenter(karpenter: KarpenterPlan) -> Iterator[Derived]:
         yield Derived(
             "spot needs", SPOT_ROLE, "service-linked role of the AWS account; create it once, Karpenter can't"
         )
-
-
-def _explained_weights(
-    settings: Autoscaling, order: Sequence[Capacity], pools: Sequence[NodePoolPlan]
-) -> Iterator[Derived]:
-    specs = list_pool_specs(settings.auto_mode if settings.use == "auto-mode" else settings.karpenter, existing=False)
-    weighted = {".".join(map(str, pool.path)) for pool in specs if pool.settings.weight is not None}
-    for pool in pools:
-        if settings.use == "cluster-autoscaler":
-            rule = "autoscaler being replaced: lowest weights, no new nodes"
-        elif pool.key in weighted:
-            rule = "set in the stack"
-        else:
-            rule = _place(min(pool.capacities, key=list(order).index), order)
-        yield Derived(f"weight of {pool.name}", f"{pool.weight} ({len(pool.instance_types)} types)", rule)
-
-
-def _place(capacity: Capacity, order: Sequence[Capacity]) -> str:
-    if capacity not in order:
-        return f"{capacity} is not in the order: last"
-    return f"{capacity} is number {list(order).index(capacity) + 1} in the order"

@@ -11,38 +11,31 @@ from multiarch.errors import KeyPath, UnknownFactError
 from multiarch.facts.architectures import Architecture
 from multiarch.facts.instance_types import get_instance_type
 from multiarch.facts.labels import KARPENTER_DOMAINS, is_in_domains
-from multiarch.facts.limits import NameKind, check_name
 from multiarch.facts.partitions import find_zone_region
-from multiarch.facts.taints import Taint, TaintSyntaxError, parse_taint
+from multiarch.facts.taints import Taint
 from multiarch.nodes.checks import check_zone_of_network
 from multiarch.nodes.labels_taints import check_labels, check_taints
 from multiarch.nodes.model import CapacityType
 from multiarch.nodes.report import ProblemReport
 from multiarch.nodes.spec import ClusterContext
 
-LONGEST_NAME = 63 - len("-arm64-on-demand")
-"""A NodePool's name becomes a label value."""
 _MOST_POOLS = 100
 """Only with reserved capacity can a stack have more."""
 
 
-def check_pool(spec: PoolSpec, order: Sequence[Capacity], context: ClusterContext, report: ProblemReport) -> None:
-    """Check one pool by itself."""
-    _check_name(spec, report)
+def check_pool(
+    spec: PoolSpec, order: Sequence[Capacity], context: ClusterContext, report: ProblemReport
+) -> list[Taint]:
+    """Check one pool by itself; return the taints that the file has, those that can be read."""
     _check_kinds(spec, order, report)
     _check_selection(spec, report)
     _check_zones(spec, context, report)
     check_labels(spec.labels, spec.path, report, reserved=_karpenters_own)
-    list(
-        check_taints(
-            spec.settings.taints,
-            spec.path,
-            report,
-            arm64_taint=context.arm64_taint if spec.settings.arm64_taint else None,
-        )
-    )
+    carried = context.arm64_taint if spec.settings.arm64_taint else None
+    taints = [taint for _, taint in check_taints(spec.settings.taints, spec.path, report, arm64_taint=carried)]
     _check_weight(spec, report)
     _check_syntax(spec, report)
+    return taints
 
 
 def check_reserved(
@@ -82,31 +75,10 @@ def check_weights(specs: Sequence[PoolSpec], report: ProblemReport) -> None:
         first.setdefault(weight, spec)
 
 
-def parse_taints(spec: PoolSpec) -> list[Taint]:
-    """Return the taints that can be read; the others are reported by :func:`check_pool`."""
-    taints = []
-    for text in spec.settings.taints:
-        try:
-            taints.append(parse_taint(text))
-        except TaintSyntaxError:
-            continue
-    return taints
-
-
 def is_unsatisfiable(requirement: Requirement) -> bool:
     """Return whether no instance type has any of a requirement's values, which :func:`check_pool` reports."""
     known = selection.list_known_values(requirement.key)
     return requirement.operator == "In" and known.isdisjoint(requirement.values)
-
-
-def _check_name(spec: PoolSpec, report: ProblemReport) -> None:
-    fault = check_name(NameKind.LABEL_VALUE, spec.name)
-    if fault is None and (spec.name != spec.name.lower() or "_" in spec.name or not spec.name):
-        fault = f"{spec.name!r} is not made of lower-case letters, digits, '-' and '.'"
-    if fault is None and len(spec.name) > LONGEST_NAME:
-        fault = f"{spec.name!r} has {len(spec.name)} characters; with the capacity appended, {LONGEST_NAME} fit"
-    if fault:
-        report("pool-name", spec.path, f"{fault}.")
 
 
 def _check_kinds(spec: PoolSpec, order: Sequence[Capacity], report: ProblemReport) -> None:
@@ -187,7 +159,6 @@ def _check_weight(spec: PoolSpec, report: ProblemReport) -> None:
 def _check_syntax(spec: PoolSpec, report: ProblemReport) -> None:
     settings = spec.settings
     written = (
-        ("budget", "budget", settings.budget, syntax.check_budget),
         ("quantity", "memoryLimit", settings.memory_limit, syntax.check_memory),
         ("duration", "consolidateAfter", settings.consolidate_after, syntax.check_period),
         ("duration", "expireAfter", settings.expire_after, syntax.check_lifetime),

@@ -10,7 +10,7 @@ from types import MappingProxyType
 
 from multiarch.autoscaling import pool_checks as checks
 from multiarch.autoscaling import selection
-from multiarch.autoscaling.model import Budget, Capacity, NodePoolPlan, Requirement, rank_capacity
+from multiarch.autoscaling.model import Budget, Capacity, NodePoolPlan, Requirement, describe_rank
 from multiarch.autoscaling.spec import PoolSpec
 from multiarch.autoscaling.syntax import check_memory
 from multiarch.autoscaling.weights import PoolDraft, assign_lowest_weights, assign_weights
@@ -36,7 +36,6 @@ _KEYS: Mapping[str, str] = MappingProxyType(
     }
 )
 """The key in the stack file behind each requirement, by its label without the domain."""
-"""The EC2NodeClass that all pools share."""
 
 
 def plan_pools(
@@ -55,48 +54,55 @@ def plan_pools(
     limit of 0 vCPUs.
     """
     ordered = sorted(specs, key=lambda spec: spec.name)
-    drafts = [draft for index, spec in enumerate(ordered) for draft in _drafts(spec, index, order)]
-    for spec in ordered:
-        checks.check_pool(spec, order, context, report)
+    drafts = [
+        draft
+        for index, spec in enumerate(ordered)
+        for draft in _drafts(spec, index, order, checks.check_pool(spec, order, context, report))
+    ]
     checks.check_weights(ordered, report)
     weights = assign_lowest_weights(drafts, order) if cordoned else assign_weights(drafts, order)
-    plans = [_plan(draft, weights[draft.name], context, family, cordoned=cordoned) for draft in drafts]
-    _check_instance_types(plans, ordered, family, report)
+    plans = [_plan(draft, weights[draft.name], order, context, family, cordoned=cordoned) for draft in drafts]
     for spec in ordered:
-        own = {type_ for each in plans if each.key == ".".join(map(str, spec.path)) for type_ in each.instance_types}
-        check_ipv6([*own], context, spec.path, report)
+        own = [plan for draft, plan in zip(drafts, plans, strict=True) if draft.spec is spec]
+        _check_instance_types(own, spec, family, report)
+        check_ipv6([*{each for plan in own for each in plan.instance_types}], context, spec.path, report)
     return tuple(sorted(plans, key=lambda plan: (-plan.weight, plan.name)))
 
 
-def _drafts(spec: PoolSpec, index: int, order: Sequence[Capacity]) -> Iterable[PoolDraft]:
-    """Yield the NodePools of one pool in the stack file, in the order of capacities."""
-    capacities = sorted(
-        (
-            capacity
-            for capacity in order
-            if capacity.architecture in spec.architectures and capacity.capacity_type in spec.capacity_types
-        ),
-        key=lambda capacity: rank_capacity(capacity, order),
-    )
+def _drafts(spec: PoolSpec, index: int, order: Sequence[Capacity], taints: Sequence[Taint]) -> Iterable[PoolDraft]:
+    """Yield the NodePools of one pool in the stack file, which has ``taints``, in the order of capacities."""
+    capacities = [
+        capacity
+        for capacity in order
+        if capacity.architecture in spec.architectures and capacity.capacity_type in spec.capacity_types
+    ]
     if not spec.settings.multi_architecture:
-        yield from (PoolDraft(spec, index, f"{spec.name}-{capacity}", (capacity,)) for capacity in capacities)
+        yield from (PoolDraft(spec, index, f"{spec.name}-{capacity}", (capacity,), taints) for capacity in capacities)
         return
     for capacity_type in dict.fromkeys(capacity.capacity_type for capacity in capacities):
         both = tuple(capacity for capacity in capacities if capacity.capacity_type is capacity_type)
-        yield PoolDraft(spec, index, f"{spec.name}-{capacity_type}", both)
+        yield PoolDraft(spec, index, f"{spec.name}-{capacity_type}", both, taints)
 
 
 def _plan(
-    draft: PoolDraft, weight: int, context: ClusterContext, family: AmiFamily | None, *, cordoned: bool
+    draft: PoolDraft,
+    weight: int,
+    order: Sequence[Capacity],
+    context: ClusterContext,
+    family: AmiFamily | None,
+    *,
+    cordoned: bool,
 ) -> NodePoolPlan:
     spec, settings = draft.spec, draft.spec.settings
     requirements = _requirements(draft)
     hours = settings.quiet_hours
     quiet = [Budget("0", hours.schedule, hours.duration)] if hours else []
+    rule = "set in the stack" if draft.written_weight is not None else describe_rank(draft.capacities[0], order)
     return NodePoolPlan(
         key=".".join(str(part) for part in spec.path),
         name=draft.name,
         weight=weight,
+        weight_rule="autoscaler being replaced: lowest weights, no new nodes" if cordoned else rule,
         capacities=draft.capacities,
         requirements=requirements,
         instance_types=selection.select_types(_bootable(family), requirements),
@@ -157,8 +163,7 @@ def _taints(draft: PoolDraft, context: ClusterContext) -> tuple[Taint, ...]:
     carries = spec.settings.arm64_taint and (
         Architecture.ARM64 in draft.architectures or spec.settings.multi_architecture
     )
-    own = checks.parse_taints(spec)
-    return tuple(sorted({*own, *([context.arm64_taint] if carries and context.arm64_taint else [])}))
+    return tuple(sorted({*draft.taints, *([context.arm64_taint] if carries and context.arm64_taint else [])}))
 
 
 @cache
@@ -175,33 +180,30 @@ def _explain_no_node(family: AmiFamily | None, instance: InstanceType) -> str | 
 
 
 def _check_instance_types(
-    plans: Sequence[NodePoolPlan], specs: Sequence[PoolSpec], family: AmiFamily | None, report: ProblemReport
+    own: Sequence[NodePoolPlan], spec: PoolSpec, family: AmiFamily | None, report: ProblemReport
 ) -> None:
-    """Report pools without any instance type, each reason once, and types that no pool can use."""
-    for spec in specs:
-        settings = spec.settings
-        chosen = {"instanceTypes": settings.instance_types, "families": settings.families, "sizes": settings.sizes}
-        own = [plan for plan in plans if plan.key == ".".join(map(str, spec.path))]
-        empty = [plan for plan in own if not plan.instance_types]
-        excluding = {
-            plan.name: selection.find_excluding_requirement(_bootable(family), plan.requirements) for plan in empty
-        }
-        # Names that no instance type has are reported one by one.
-        reasons = dict.fromkeys(each for each in excluding.values() if each and not checks.is_unsatisfiable(each))
-        for why in reasons:
-            key = _KEYS.get(why.key.rpartition("/")[2]) or next(
-                (key for key, values in chosen.items() if values), "categories"
-            )
-            names = [name for name, each in excluding.items() if each == why]
-            report(
-                "no-instance-type",
-                (*spec.path, key),
-                f"no EC2 instance type satisfies {' and '.join(names)}: {selection.describe_requirement(why)} "
-                "excludes all remaining types.",
-            )
-        used = {each.name for plan in own for each in plan.instance_types}
-        _check_unused(spec, used, family, report)
-        _check_limits(spec, own, report)
+    """Report NodePools of a pool without any instance type, each reason once, and types that none of them can use."""
+    settings = spec.settings
+    chosen = {"instanceTypes": settings.instance_types, "families": settings.families, "sizes": settings.sizes}
+    excluding = {
+        plan.name: selection.find_excluding_requirement(_bootable(family), plan.requirements)
+        for plan in own
+        if not plan.instance_types
+    }
+    # Names that no instance type has are reported one by one.
+    for why in dict.fromkeys(each for each in excluding.values() if each and not checks.is_unsatisfiable(each)):
+        key = _KEYS.get(why.key.rpartition("/")[2]) or next(
+            (key for key, values in chosen.items() if values), "categories"
+        )
+        names = [name for name, each in excluding.items() if each == why]
+        report(
+            "no-instance-type",
+            (*spec.path, key),
+            f"no EC2 instance type satisfies {' and '.join(names)}: {selection.describe_requirement(why)} "
+            "excludes all remaining types.",
+        )
+    _check_unused(spec, {each.name for plan in own for each in plan.instance_types}, family, report)
+    _check_limits(spec, own, report)
 
 
 def _check_unused(spec: PoolSpec, used: set[str], family: AmiFamily | None, report: ProblemReport) -> None:

@@ -128,8 +128,10 @@ def select_types(types: Iterable[InstanceType], requirements: Sequence[Requireme
     Raises ValueError for an operator that no pool of a stack has.
     """
     chosen = [each for each in types if each.eks]
-    for names in map(_find_names, _without_zones(requirements)):
-        chosen = [each for each in chosen if each.name in names]
+    for requirement in requirements:
+        if requirement.key != ZONE:  # any type can be in any zone
+            names = _find_names(requirement)
+            chosen = [each for each in chosen if each.name in names]
     return tuple(sorted(chosen, key=lambda each: each.name))
 
 
@@ -137,17 +139,9 @@ def find_excluding_requirement(
     types: Iterable[InstanceType], requirements: Sequence[Requirement]
 ) -> Requirement | None:
     """Return the requirement that, in their order, leaves no type; None where some are left."""
-    left = {each.name for each in types if each.eks}
-    for requirement in _without_zones(requirements):
-        left &= _find_names(requirement)
-        if not left:
-            return requirement
-    return None
-
-
-def _without_zones(requirements: Sequence[Requirement]) -> list[Requirement]:
-    """Return the requirements that depend on the type: any type can be in any zone."""
-    return [each for each in requirements if each.key != ZONE]
+    known = tuple(types)
+    counted = enumerate(requirements, start=1)
+    return next((each for count, each in counted if not select_types(known, requirements[:count])), None)
 
 
 def _find_names(requirement: Requirement) -> AbstractSet[str]:

@@ -1,4 +1,4 @@
-"""Durations, quantities and budgets of a NodePool. Each function says what is wrong, or returns None.
+"""Durations and quantities of a NodePool. Each function says what is wrong, or returns None.
 
 Patterns accept no more than those of the NodePool's CRD: what passes here passes the API server.
 """
@@ -37,8 +37,6 @@ check_period = _form(r"(?:[0-9]{1,10}[smh])+|Never", "is neither a duration nor 
 """Check a Go duration in s, m and h, or ``Never``."""
 check_grace_period = _form(r"(?=.*[1-9])(?:[0-9]{1,10}[smh])+", "is not a positive duration")
 """Check a Go duration above zero: at zero pods would be deleted without notice."""
-check_budget = _form(r"(?:100|[0-9]{1,2})%|[0-9]+", "is neither a number of nodes nor a percentage")
-"""Check a number of nodes or a percentage."""
 
 
 def check_lifetime(text: str) -> str | None:

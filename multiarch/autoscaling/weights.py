@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from multiarch.autoscaling.model import Capacity, list_bases, rank_capacity
 from multiarch.autoscaling.spec import PoolSpec
 from multiarch.facts.architectures import Architecture
+from multiarch.facts.taints import Taint
 from multiarch.frozen import dataclass
 
 HIGHEST = 100
@@ -17,12 +18,16 @@ HIGHEST = 100
 
 @dataclass(frozen=True, slots=True)
 class PoolDraft:
-    """A NodePool before it has a weight. ``index`` is the position of ``spec`` among the stack's pools."""
+    """A NodePool before it has a weight. ``index`` is the position of ``spec`` among the stack's pools.
+
+    ``taints`` are those that the file has, without the stack's arm64 taint.
+    """
 
     spec: PoolSpec
     index: int
     name: str
     capacities: tuple[Capacity, ...]
+    taints: Sequence[Taint] = ()
 
     @property
     def architectures(self) -> tuple[Architecture, ...]:

@@ -88,7 +88,8 @@ class Explainer:
             parts = list(_of_lost_pods(after.failure, bare[key], staying[key], held[key], even))
             if key in outcomes:
                 case = _Case(workload, after, outcomes[key], needed, self._supply.architectures(workload.pods[0].spec))
-                parts.append(Explanation("; ".join(self._limits(case)), "; or ".join(self._changes(case))))
+                changes = list(self._changes(case)) or [self._for_other_nodes(case)]
+                parts.append(Explanation("; ".join(self._limits(case)), "; or ".join(changes)))
             total = len(workload.pods)
             limit = "; ".join((*(each.limit for each in parts), f"{total - count} of {total} pods run"))
             found[workload.key] = Explanation(limit, "; ".join(each.change for each in parts if each.change))
@@ -223,6 +224,15 @@ class Explainer:
             yield f"build {', '.join(images)} for arm64"
         elif taint and any(answer.reason.startswith(f"{_TAINT} {taint}") for answer in case.outcome.answers):
             yield "if its images run on arm64: `multiarch workload patch --manifests FILE --tolerate arm64`"
+
+    def _for_other_nodes(self, case: _Case) -> str:
+        """Return what helps where sizes don't: the nodes that the pods can use are lost, or no group has such nodes."""
+        others = [each for each in self._supply.all_architectures if each not in case.after.failure.architectures]
+        if others and not set(case.architectures) & set(others):
+            return f"let it run on {others[0]} nodes too, if its images do"
+        pools = self._pools and not loses_karpenter(case.after.failure, self._before.plan)
+        what = "node group or NodePool" if pools else "node group"
+        return f"add a {what} that its pods can use, or change the rules that keep them from the others"
 
     def _lost_zones(self, case: _Case) -> tuple[str, ...]:
         """Return the zones that a workload requires by its own rules, where all of them are lost."""

@@ -66,11 +66,12 @@ def show_progress(what: str, *, in_bytes: bool = False) -> Iterator[Progress]:
 
     columns = ("{task.description}", bars.BarColumn(), "{task.fields[amount]}", bars.TimeElapsedColumn())
     with bars.Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task(what, total=None, amount="")
+        # Manifests, a cluster or a stack are read first, and there may be no image in them.
+        task = bar.add_task(what.partition(" ")[0], total=None, amount="")
 
         def step(done: int, total: int) -> None:
             amount = f"{decimal(done)} of {decimal(total)}" if in_bytes else f"{done} of {total}"
-            bar.update(task, completed=done, total=total, amount=amount)
+            bar.update(task, description=what, completed=done, total=total, amount=amount)
 
         yield step
 

@@ -15,14 +15,15 @@ from multiarch.cost.pricing import PricedCapacity, Pricing, get_capacity, get_ne
 from multiarch.cost.stack import NodePrices, compute_stack_costs, get_node_share
 from multiarch.facts.architectures import Architecture
 from multiarch.facts.instance_types import InstanceType, list_instance_types
-from multiarch.facts.taints import Effect, Taint
+from multiarch.facts.taints import Taint
+from multiarch.facts.tolerations import make_toleration
 from multiarch.manifests.owners import WorkloadKey, find_top_owner
 from multiarch.nodes.model import CapacityType
 from multiarch.prices.amounts import multiply_amount, sort_by_amount, subtract_amounts, sum_amounts
 from multiarch.prices.model import Amount, UnknownPrice
 from multiarch.scheduling.affinity import NodeAffinity
 from multiarch.scheduling.architectures import explain_exclusion, wrap_pod_spec
-from multiarch.scheduling.fit import list_allowed_zones
+from multiarch.scheduling.fit import explain_never
 from multiarch.scheduling.nodes import NodeShape
 from multiarch.scheduling.pod_spec import PodSpec
 from multiarch.scheduling.pods import Pod
@@ -102,7 +103,6 @@ class _Offers:
         self._taint = plan.arm64_taint
         self._offers = tuple(_offers(plan, pricing))
         self._known: dict[tuple[object, ...], Amount] = {}
-        self._taking: dict[PodSpec, list[_Offer]] = {}
 
     def cheapest(self, pod: Pod, node: NodeState, capacity: PricedCapacity | None) -> Amount:
         """Return what the pod would cost in a month on arm64 instead of on ``node``."""
@@ -115,9 +115,8 @@ class _Offers:
     def _cheapest(self, pod: Pod, now: InstanceType | None, bought: CapacityType | None) -> Amount:
         if not self._offers:
             return UnknownPrice("the stack has no arm64 node group or NodePool")
-        if pod.spec not in self._taking:
-            self._taking[pod.spec] = self._that_take(pod)
-        fitting = self._taking[pod.spec]
+        spec = _without_architecture(pod.spec, self._taint)
+        fitting = [each for each in self._offers if explain_never(spec, each.shape) is None]
         if not fitting:
             return UnknownPrice(f"no arm64 node of the stack takes pods of {pod.owner or pod.name}")
         same_way = [each for each in fitting if each.capacity.capacity_type is bought] or fitting
@@ -127,27 +126,14 @@ class _Offers:
         known = [each for each in parts if not isinstance(each, UnknownPrice)]
         return min(known) if known else parts[0]
 
-    def _that_take(self, pod: Pod) -> list[_Offer]:
-        """Return the nodes that take the pod once what keeps it off arm64 is changed."""
-        spec = _without_architecture(pod.spec)
-        return [
-            each
-            for each in self._offers
-            if each.shape.allocatable.covers(pod.requests)
-            and all(self._tolerates(spec, taint) for taint in each.shape.taints)
-            and list_allowed_zones(spec, each.shape)
-        ]
 
-    def _tolerates(self, spec: PodSpec, taint: Taint) -> bool:
-        soft = taint == self._taint or taint.effect is Effect.PREFER_NO_SCHEDULE
-        return soft or any(each.tolerates(taint) for each in spec.tolerations)
-
-
-def _without_architecture(spec: PodSpec) -> PodSpec:
-    """Return the spec without node selectors, and without required affinity, that exclude arm64."""
+def _without_architecture(spec: PodSpec, taint: Taint | None) -> PodSpec:
+    """Return the spec once what keeps it off arm64 is changed: node selectors, required affinity, the stack's taint."""
     selector = tuple(pair for pair in spec.affinity.selector if _allows_arm64(NodeAffinity((pair,), None)))
     required = NodeAffinity((), spec.affinity.required)
-    return replace(spec, affinity=NodeAffinity(selector, required.required if _allows_arm64(required) else None))
+    affinity = NodeAffinity(selector, required.required if _allows_arm64(required) else None)
+    tolerations = (*spec.tolerations, *([make_toleration(taint)] if taint else []))
+    return replace(spec, affinity=affinity, tolerations=tolerations)
 
 
 def _allows_arm64(affinity: NodeAffinity) -> bool:

@@ -17,9 +17,10 @@ from multiarch.cost.pricing import (
     list_capacities,
     list_zones,
 )
+from multiarch.facts.architectures import Architecture
 from multiarch.facts.labels import EKS_COMPUTE_TYPE, EKS_NODE_GROUP, KARPENTER_NODE_POOL, REGION
 from multiarch.facts.partitions import find_zone_region
-from multiarch.nodes.model import NodeGroupPlan
+from multiarch.nodes.model import CapacityType, NodeGroupPlan
 from multiarch.prices.amounts import multiply_amount, sort_by_amount, sum_amounts
 from multiarch.prices.model import Amount, UnknownPrice
 from multiarch.scheduling.resources import ResourceAmounts
@@ -151,23 +152,14 @@ def _planned(plan: Plan, pricing: Pricing) -> Iterator[CostLine]:
 
 def _lines(nodes: Iterable[NodeState], prices: NodePrices) -> Iterator[CostLine]:
     """Yield one line for each group, architecture, capacity type and choice of instance types, sorted."""
-    found: dict[tuple[str, ...], list[NodeState]] = {}
+    found: dict[tuple[str, Architecture, CapacityType | None, tuple[str, ...]], list[NodeState]] = {}
     for node in nodes:
         capacity = prices.capacity(node)
         types = capacity.types if capacity else (node.instance_type,) if node.instance_type else ()
         bought = capacity.capacity_type if capacity else node.capacity_type
-        found.setdefault((node.group, str(node.shape.architecture), str(bought or ""), *types), []).append(node)
-    for _, alike in sorted(found.items()):
-        first = alike[0]
-        capacity = prices.capacity(first)
-        yield CostLine(
-            group=first.group,
-            architecture=first.shape.architecture,
-            capacity_type=capacity.capacity_type if capacity else first.capacity_type,
-            instance_types=capacity.types if capacity else (first.instance_type,) if first.instance_type else (),
-            nodes=len(alike),
-            monthly=sum_amounts(map(prices.month, alike)),
-        )
+        found.setdefault((node.group, node.shape.architecture, bought, types), []).append(node)
+    for key in sorted(found, key=lambda each: (each[0], each[1], each[2] or "", each[3])):
+        yield CostLine(*key, nodes=len(found[key]), monthly=sum_amounts(map(prices.month, found[key])))
 
 
 def _pools(plan: Plan) -> Iterator[OtherAmount]:

@@ -7,12 +7,13 @@ from collections.abc import Set as AbstractSet
 from typing import Any
 
 from multiarch.autoscaling.plan import SPOT_ROLE
-from multiarch.doctor.existing import OWN_TAG, FoundCluster, UnhealthyGroup
-from multiarch.doctor.model import CheckResult, CheckState, judge_found
+from multiarch.doctor.existing import OWN_TAG, UnhealthyGroup
+from multiarch.doctor.model import CheckResult, CheckState, judge_faults, judge_found
 from multiarch.errors import Problem
 from multiarch.facts.architectures import format_ami_architecture
 from multiarch.nodes.model import CapacityType, NodeGroupKind
 from multiarch.rules import Severity
+from multiarch.stack.eks_cluster import EksCluster
 from multiarch.stack.model import ExistingNetwork, Plan
 
 
@@ -42,9 +43,10 @@ def judge_role(name: str, service: str, *, exists: bool) -> CheckResult:
     )
 
 
-def judge_cluster(name: str, cluster: FoundCluster) -> Iterator[CheckResult]:
+def judge_cluster(cluster: EksCluster) -> Iterator[CheckResult]:
     """Yield a row if the cluster is not the stack's own, or is being deleted."""
-    if not cluster.own:
+    name = cluster.name
+    if OWN_TAG not in cluster.tags.items():
         text = f"a cluster {name} exists without the stack's tag {'='.join(OWN_TAG)}: something else created it"
         yield CheckResult("cluster", CheckState.FAILED, text, "Choose another clusterName.")
     if cluster.status in ("FAILED", "DELETING"):
@@ -108,24 +110,19 @@ def judge_offerings(plan: Plan, zones: Sequence[str], offered: Mapping[str, Abst
 
 
 def judge_images(plan: Plan, region: str, architectures: Mapping[str, str]) -> Iterator[CheckResult]:
-    """Yield a row for each group whose ``ami.id`` can't start its nodes, or one that all can; none without such groups.
+    """Yield a row for each group whose ``ami.id`` can't start its nodes, or one that all can.
 
     ``architectures`` are the images' in EC2's spelling. A launch template takes any ID, so that EKS and EC2 would find
     out at the first node. An ID is of one region: copied stack files have those of another.
     """
-    pinned = [group for group in plan.node_groups if group.ami.id]
-    wrong = [
-        group
-        for group in pinned
-        if architectures.get(group.ami.id or "") != format_ami_architecture(group.architecture)
-    ]
-    for group in wrong:
+    faults = []
+    for group in plan.node_groups:
         found = architectures.get(group.ami.id or "")
-        what = f"is an image for {found}" if found else f"is not in {region}, or not shared with this account"
-        fix = f"Remove its ami, and run `multiarch stack pin {plan.stack}`."
-        yield CheckResult("image", CheckState.FAILED, f"{group.key}: {group.ami.id} {what}", fix)
-    if pinned and not wrong:
-        yield CheckResult("image", CheckState.OK, f"each ami.id is in {region}, for its group's architecture")
+        if group.ami.id and found != format_ami_architecture(group.architecture):
+            what = f"is an image for {found}" if found else f"is not in {region}, or not shared with this account"
+            fix = f"Remove its ami, and run `multiarch stack pin {plan.stack}`."
+            faults.append((f"{group.key}: {group.ami.id} {what}", fix))
+    return judge_faults("image", f"each ami.id is in {region}, for its group's architecture", faults)
 
 
 def judge_groups(plan: Plan, region: str, groups: Sequence[UnhealthyGroup]) -> Iterator[CheckResult]:

@@ -6,10 +6,12 @@ The clients are the caller's, and botocore's own errors pass through.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, fields
 from typing import Any
 
 from multiarch.errors import KeyPath, Problem
+from multiarch.stack.eks_cluster import EksCluster, describe_eks_cluster
 from multiarch.stack.model import NewNetwork, Plan
 from multiarch.stack.origin import Origin
 from multiarch.stack.roles import format_role_prefix
@@ -22,27 +24,17 @@ _NEW_STACK = "For another value create a new stack, move the workloads, and dest
 _UNHEALTHY = ("CREATE_FAILED", "DEGRADED", "DELETE_FAILED")
 
 
-@dataclass(frozen=True, slots=True)
-class FoundCluster:
-    """A cluster as EKS has it.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OwnCluster(EksCluster):
+    """The cluster of a new cluster's name, whoever made it, with what a stack of it would make.
 
-    ``cidr`` is its VPC's; ``own_vpc`` says whether a stack of this cluster created that VPC. ``key_arn`` encrypts
-    Secrets; ``own_key_arn`` is the stack's own key, read only where the plan takes that one. ``own``: the cluster has
-    the tag of a stack. ``role_arn`` is the control plane's. A string is empty where there is nothing.
+    ``cidr`` is its VPC's; ``own_vpc`` says whether a stack of this cluster created that VPC. ``own_key_arn`` is the
+    stack's own key, read only where the plan takes that one, empty without one.
     """
 
-    vpc_id: str
-    service_cidr: str
-    cidr: str = ""
-    key_arn: str = ""
+    cidr: str
+    own_vpc: bool
     own_key_arn: str = ""
-    endpoint: str = ""
-    authority: str = ""
-    status: str = "ACTIVE"
-    own: bool = True
-    own_vpc: bool = True
-    role_arn: str = ""
-    ip_family: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,37 +46,23 @@ class UnhealthyGroup:
     issues: tuple[str, ...]
 
 
-def read_cluster(clients: Clients, plan: Plan) -> FoundCluster | None:
+def read_cluster(clients: Clients, plan: Plan) -> OwnCluster | None:
     """Return the cluster of the plan's name, None if there is none."""
-    eks, encryption = clients("eks"), plan.own_cluster.encryption
-    try:
-        found = eks.describe_cluster(name=plan.cluster.name)["cluster"]
-    except eks.exceptions.ResourceNotFoundException:
+    found, encryption = describe_eks_cluster(clients("eks"), plan.cluster.name), plan.own_cluster.encryption
+    if found is None:
         return None
-    vpc_id = found["resourcesVpcConfig"]["vpcId"]
     own_key_arn = ""
-    vpc = clients("ec2").describe_vpcs(VpcIds=[vpc_id])["Vpcs"][0]
-    tags = {tag["Key"]: tag["Value"] for tag in vpc.get("Tags", ())}
-    keys = [each.get("provider", {}).get("keyArn", "") for each in found.get("encryptionConfig") or ()]
-    if keys and encryption.enabled and encryption.kms_key_arn is None:
+    if found.key_arn and encryption.enabled and encryption.kms_key_arn is None:
         kms = clients("kms")
-        try:
+        with suppress(kms.exceptions.NotFoundException):
             own_key_arn = kms.describe_key(KeyId=f"alias/eks/{plan.cluster.name}")["KeyMetadata"]["Arn"]
-        except kms.exceptions.NotFoundException:
-            own_key_arn = ""
-    return FoundCluster(
-        vpc_id=vpc_id,
-        service_cidr=found.get("kubernetesNetworkConfig", {}).get("serviceIpv4Cidr", ""),
-        ip_family=found.get("kubernetesNetworkConfig", {}).get("ipFamily", ""),
+    vpc = clients("ec2").describe_vpcs(VpcIds=[found.vpc_id])["Vpcs"][0]
+    tags = {tag["Key"]: tag["Value"] for tag in vpc.get("Tags", ())}
+    return OwnCluster(
+        **{each.name: getattr(found, each.name) for each in fields(found)},
         cidr=vpc["CidrBlock"],
-        key_arn=keys[0] if keys else "",
-        own_key_arn=own_key_arn,
-        endpoint=found.get("endpoint", ""),
-        authority=found.get("certificateAuthority", {}).get("data", ""),
-        status=found["status"],
-        own=OWN_TAG in found.get("tags", {}).items(),
         own_vpc=OWN_TAG in tags.items() and tags.get("Name") == f"{plan.cluster.name}-vpc",
-        role_arn=found["roleArn"],
+        own_key_arn=own_key_arn,
     )
 
 
@@ -111,7 +89,7 @@ def read_unhealthy_groups(clients: Clients, cluster: str) -> tuple[UnhealthyGrou
     return tuple(sorted(found, key=lambda each: each.name))
 
 
-def find_fixed_changes(plan: Plan, origin: Origin, cluster: FoundCluster) -> Iterator[Problem]:
+def find_fixed_changes(plan: Plan, origin: Origin, cluster: OwnCluster) -> Iterator[Problem]:
     """Yield an error for each value of the stack that a cluster keeps for its life and that is another one now.
 
     Pulumi would find out half-way (a CIDR block), replace the cluster (Services, encryption turned off), or show the

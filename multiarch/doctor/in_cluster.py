@@ -11,8 +11,8 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 
 from multiarch.autoscaling.expander import CONFIG_MAP
-from multiarch.doctor.model import CheckResult, CheckState, judge_found
-from multiarch.doctor.reach import list_releases
+from multiarch.doctor.model import CheckResult, CheckState, judge_faults, judge_found
+from multiarch.doctor.reach import list_charts
 from multiarch.errors import MultiarchError
 from multiarch.facts.admission import INSTALLATION_NAME
 from multiarch.facts.rebalance import PLACEHOLDER_NAMESPACE
@@ -83,7 +83,7 @@ def list_declared(plan: Plan) -> Iterator[DeclaredObject]:
         if wanted:
             fix = f"A cluster has it once: remove {key}, or uninstall what is there with its namespace."
             yield DeclaredObject(NAMESPACES, "", name, fix)
-    for name in sorted(list_releases(plan)):
+    for name in sorted(list_charts(plan)):
         namespace = INSTALLATION_NAME if name == INSTALLATION_NAME else _SYSTEM
         fix = f"`helm list --namespace {namespace}` shows it. Uninstall it, or let the stack do without its own."
         yield DeclaredObject(_RELEASES, namespace, name, fix)
@@ -94,7 +94,7 @@ def find_present(cluster: KubernetesCluster, plan: Plan) -> list[DeclaredObject]
 
     Raises ClusterError.
     """
-    secrets = cluster.list_metadata(SECRETS, "owner=helm") if list_releases(plan) else ()
+    secrets = cluster.list_metadata(SECRETS, "owner=helm") if list_charts(plan) else ()
     releases = {(each["namespace"], each["labels"].get("name")) for each in secrets}
     found = [
         each
@@ -133,7 +133,7 @@ def _find_other_pools(cluster: KubernetesCluster, plan: Plan) -> Iterator[Declar
 
 def find_denied(cluster: KubernetesCluster, plan: Plan) -> str:
     """Return what the user may not do in the cluster of what a stack needs, empty if nothing. Raises ClusterError."""
-    if list_releases(plan) or plan.rebalance:
+    if list_charts(plan) or plan.rebalance:
         return "" if cluster.may("*", _EVERYTHING) else "change everything, as charts need, in the API"
     for each in list_declared(plan):
         if not cluster.may("create", each.resource, each.namespace):
@@ -165,12 +165,9 @@ def explain_present(found: DeclaredObject, plan: Plan) -> str:
 
 def judge_objects(found: list[DeclaredObject], own: AbstractSet[str], plan: Plan) -> Iterator[CheckResult]:
     """Yield a row for each object that is there and not among the stack's ``own``, or one that there is none."""
-    others = [each for each in found if own.isdisjoint({str(each), each.beside})]
-    for each in others:
-        yield CheckResult("object", CheckState.FAILED, explain_present(each, plan), each.fix)
-    if not others:
-        text = f"nothing that the stack declares in {plan.cluster.name} is another's"
-        yield CheckResult("object", CheckState.OK, text)
+    others = (each for each in found if own.isdisjoint({str(each), each.beside}))
+    fine = f"nothing that the stack declares in {plan.cluster.name} is another's"
+    return judge_faults("object", fine, ((explain_present(each, plan), each.fix) for each in others))
 
 
 def judge_access(plan: Plan, caller: str, mode: str, denied: str, user: str = "") -> CheckResult:

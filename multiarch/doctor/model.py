@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -42,6 +42,12 @@ class Examination:
     def stops(self) -> bool:
         """Return whether something would stop `pulumi up`."""
         return any(row.state is CheckState.FAILED for row in self.rows)
+
+
+def judge_faults(check: str, fine: str, faults: Iterable[tuple[str, str]]) -> Iterator[CheckResult]:
+    """Yield a failed row for each fault, a text with its fix, or ``ok`` with what is ``fine``."""
+    rows = [CheckResult(check, CheckState.FAILED, *fault) for fault in faults]
+    yield from rows or [CheckResult(check, CheckState.OK, fine)]
 
 
 def judge_found(check: str, found: str, what: str, fix: str, *, needed: bool = True) -> CheckResult:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 
 from multiarch.autoscaling.model import Autoscaler
-from multiarch.doctor.model import CheckResult, CheckState, judge_found
+from multiarch.doctor.model import CheckResult, judge_faults, judge_found
 from multiarch.facts.admission import INSTALLATION_NAME
 from multiarch.facts.autoscalers import CLUSTER_AUTOSCALER_REPOSITORY, DEVICE_PLUGIN_CHARTS, PUBLIC_REGISTRY
 from multiarch.manifests.values import to_mapping
@@ -16,16 +16,27 @@ _REDIRECT_HOSTS = ("https://github.com", "https://release-assets.githubuserconte
 """Where the index of the cluster autoscaler's repository leads to."""
 
 
-def list_chart_hosts(plan: Plan) -> tuple[str, ...]:
-    """Return the hosts that a preview loads charts from, sorted. Charts of this project lie in a folder."""
+def list_charts(plan: Plan) -> Mapping[str, Sequence[str]]:
+    """Return the Helm releases that a stack declares, each with the addresses that its chart is loaded from.
+
+    With another status of a release than deployed, `pulumi up` fails. Charts of this project lie in a folder.
+    """
     own = plan.autoscaling.own
-    public = Autoscaler.KARPENTER in own or plan.termination_handler
-    addresses = [
-        *((CLUSTER_AUTOSCALER_REPOSITORY, *_REDIRECT_HOSTS) if Autoscaler.CLUSTER_AUTOSCALER in own else ()),
-        *((PUBLIC_REGISTRY,) if public else ()),
-        *(DEVICE_PLUGIN_CHARTS[each.name][0] for each in plan.device_plugins),
-    ]
-    used = {plan.chart_registry or address for address in addresses}
+    found: dict[str, Sequence[str]] = {}
+    if Autoscaler.CLUSTER_AUTOSCALER in own:
+        found["cluster-autoscaler"] = (CLUSTER_AUTOSCALER_REPOSITORY, *_REDIRECT_HOSTS)
+    if Autoscaler.KARPENTER in own:
+        found |= dict.fromkeys(("karpenter", "karpenter-crd"), (PUBLIC_REGISTRY,))
+    for each in plan.own_daemons:
+        found[each.name] = (DEVICE_PLUGIN_CHARTS.get(each.name, (PUBLIC_REGISTRY,))[0],)
+    if plan.admission_webhook:
+        found[INSTALLATION_NAME] = ()
+    return found
+
+
+def list_chart_hosts(plan: Plan) -> tuple[str, ...]:
+    """Return the hosts that a preview loads charts from, sorted."""
+    used = {plan.chart_registry or address for addresses in list_charts(plan).values() for address in addresses}
     return tuple(sorted(address.partition("://")[2].partition("/")[0] for address in used))
 
 
@@ -33,19 +44,6 @@ def needs_api(plan: Plan) -> bool:
     """Return whether a plan has anything that Pulumi declares through the Kubernetes API."""
     own = (plan.storage_class, plan.own_daemons, plan.admission_webhook, plan.rebalance)
     return any(own) or bool(plan.autoscaling.cluster_autoscaler or plan.autoscaling.pool_owner)
-
-
-def list_releases(plan: Plan) -> frozenset[str]:
-    """Return the Helm releases that a stack declares: with another status than deployed, `pulumi up` fails."""
-    own = plan.autoscaling.own
-    return frozenset(
-        {
-            *(("cluster-autoscaler",) if Autoscaler.CLUSTER_AUTOSCALER in own else ()),
-            *(("karpenter", "karpenter-crd") if Autoscaler.KARPENTER in own else ()),
-            *(each.name for each in plan.own_daemons),
-            *((INSTALLATION_NAME,) if plan.admission_webhook else ()),
-        }
-    )
 
 
 def judge_hosts(silent: Mapping[str, str]) -> CheckResult:
@@ -92,8 +90,9 @@ def judge_releases(secrets: Iterable[Mapping[str, object]], own: AbstractSet[str
             key = (str(labels["name"]), str(each.get("namespace")))
             kept = (int(str(labels.get("version"))), str(labels.get("status")))
             latest[key] = max(latest.get(key, kept), kept)
-    failed = {key: found for key, found in sorted(latest.items()) if found[1] != "deployed"}
-    for (name, namespace), (revision, status) in failed.items():
-        yield CheckResult("helm release", CheckState.FAILED, *explain_release(name, namespace, status, revision))
-    if not failed:
-        yield CheckResult("helm release", CheckState.OK, f"{len(latest)} of {len(own)} are there, and deployed")
+    faults = (
+        explain_release(name, namespace, status, revision)
+        for (name, namespace), (revision, status) in sorted(latest.items())
+        if status != "deployed"
+    )
+    return judge_faults("helm release", f"{len(latest)} of {len(own)} are there, and deployed", faults)

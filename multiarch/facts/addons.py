@@ -20,7 +20,8 @@ from multiarch.facts.tolerations import CRITICAL_ADDONS, Toleration, TolerationO
 from multiarch.frozen import dataclass
 
 Release = tuple[int, int, int]
-_VERSION = r"v[0-9]+\.[0-9]+\.[0-9]+-eksbuild\.[0-9]+"
+VERSION = r"v[0-9]+\.[0-9]+\.[0-9]+-eksbuild\.[0-9]+"
+"""How EKS writes the version of an add-on."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +91,7 @@ class AddOn:
 
 def is_version(text: str) -> bool:
     """Return whether ``text`` is written as EKS writes an add-on's version, such as ``v1.12.4-eksbuild.1``."""
-    return re.fullmatch(_VERSION, text) is not None
+    return re.fullmatch(VERSION, text) is not None
 
 
 def is_before(version: str | None, release: Release) -> bool:

@@ -67,7 +67,8 @@ def parse_taint(text: str) -> Taint:
     """
     key_and_value, colon, effect = text.rpartition(":")
     if not colon:
-        raise TaintSyntaxError(f"{text!r} has no effect.", hint=f"Write {text}:NoSchedule.")
+        form = f"{text}:NoSchedule" if "=" in text else "KEY=VALUE:EFFECT, such as arch=arm64:NoSchedule"
+        raise TaintSyntaxError(f"{text!r} has no effect.", hint=f"Write {form}.")
     if effect not in set(Effect):
         meant = {each.lower(): each for each in Effect}.get(effect.replace("_", "").lower(), Effect.NO_SCHEDULE)
         hint = f"Write {key_and_value}:{meant}; effects are {', '.join(Effect)}."

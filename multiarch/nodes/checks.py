@@ -19,7 +19,7 @@ from multiarch.nodes import labels_taints
 from multiarch.nodes.model import BootstrapCase, CapacityType, NodeGroupKind, Sizes
 from multiarch.nodes.report import ProblemReport
 from multiarch.nodes.spec import ClusterContext, NodeGroupSpec
-from multiarch.nodes.user_data import PLANNED_FLAGS, check_kubelet_flag, explain_insecure_flag
+from multiarch.nodes.user_data.kubelet_flags import PLANNED_FLAGS, explain_insecure_flag, name_setting
 
 _RESERVATION = re.compile(
     r"cr-[0-9a-f]+|arn:aws[a-z-]*:resource-groups:[a-z0-9-]+:[0-9]{12}:group/[\w.-]+(?:/[a-z0-9]{26})?|"
@@ -165,17 +165,15 @@ def _check_kubelet_flags(spec: NodeGroupSpec, case: BootstrapCase, family: AmiFa
                     (*spec.path, *key.split(".")),
                     "on AL2 EKS calls bootstrap.sh itself, and user data can't add kubelet flags.",
                 )
+    settings = {f"--{name_setting(key).removesuffix('-percent')}": key for key in spec.settings.kubelet.written}
     for index, flag in enumerate(flags):
         name = flag.partition("=")[0]
         if name in PLANNED_FLAGS:
-            report(
-                "kubelet-own-flag",
-                (*path, index),
-                f"{name} is written by the plan.",
-                hint=f"Use the key {PLANNED_FLAGS[name]}.",
-            )
-        elif fault := check_kubelet_flag(flag):
-            report("kubelet-flag", (*path, index), f"{fault}.")
+            hint = f"Use the key {PLANNED_FLAGS[name]}."
+            report("kubelet-own-flag", (*path, index), f"{name} is written by the plan.", hint=hint)
+        elif name in settings:
+            message = f"{flag} would override kubelet.{settings[name]}."
+            report("kubelet-own-flag", (*path, index), message, hint="Keep one of them.")
         elif opened := explain_insecure_flag(flag):
             report("insecure-kubelet-flag", (*path, index), f"{flag}: {opened}.")
 

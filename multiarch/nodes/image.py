@@ -23,7 +23,6 @@ from multiarch.nodes.model import AmiSource, BootstrapCase, NodeGroupKind
 from multiarch.nodes.report import ProblemReport
 from multiarch.nodes.spec import ClusterContext, NodeGroupSpec
 
-_AMI_ID = r"ami-([0-9a-f]{8}|[0-9a-f]{17})"
 _STACKS: KeyPath = ("amiFamily",)
 
 
@@ -168,12 +167,9 @@ def check_amazon_linux_2(
 
 def plan_ami(spec: NodeGroupSpec, context: ClusterContext, chosen: AmiType, report: ProblemReport) -> AmiSource:
     """Return where the image comes from, and whether it is pinned."""
-    path, ami = spec.ami_path, spec.ami
-    if ami.id is not None and not re.fullmatch(_AMI_ID, ami.id):
-        report("ami-id", (*path, "id"), f"{ami.id!r} is not an AMI ID.")
-    if ami.release is not None:
+    if spec.ami.release is not None:
         _check_release(spec, context, chosen, report)
-    if ami.id is None:
+    if spec.ami.id is None:
         _check_pinned(spec, chosen, report)
     return AmiSource(spec.ami.id, spec.ami.release, chosen.ssm_parameter(context.version, "image_id"))
 

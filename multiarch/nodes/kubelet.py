@@ -7,7 +7,7 @@ Sources: Kubernetes, ``pkg/kubelet/apis/config/validation`` and ``pkg/kubelet/ev
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from fractions import Fraction
 
 from multiarch.errors import KeyPath
@@ -16,21 +16,13 @@ from multiarch.facts.node_resources import DEFAULT_RESERVATIONS, Reservations, T
 from multiarch.manifests.quantities import QuantityError, parse_quantity, round_up, round_up_to_millis
 from multiarch.nodes.model import KubeletPlan, Mirrors
 from multiarch.nodes.report import ProblemReport
-from multiarch.nodes.user_data.kubelet_flags import name_setting
 from multiarch.schema.kubelet import Kubelet
 
 _EKS_EVICTION = {"memory.available": "100Mi", "nodefs.available": "10%", "nodefs.inodesFree": "5%"}
 """nodeadm, ``internal/kubelet/config.go``. A kubelet that is told one threshold has no other."""
 _IMAGES_HIGH, _IMAGES_LOW, _WHOLE = 85, 80, 100
 _DURATION = re.compile(r"(?=.*[1-9])(?:[0-9]{1,6}(?:ms|s|m|h))+", re.ASCII)
-_LOG_SIZE = re.compile(r"[1-9][0-9]{0,8}(?:[KMG]i?|k)?", re.ASCII)
-"""The kubelet does not start with a fraction, and rotates logs all the time with 0 (``container_log_manager.go``)."""
 _PERCENT = re.compile(r"[0-9]{1,3}(?:\.[0-9]{1,2})?%", re.ASCII)
-_HOST = (
-    r"[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?(?:\.[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?)*(?::[0-9]{1,4}|:[1-5][0-9]{4})?"
-)
-_REGISTRY = re.compile(_HOST, re.ASCII)
-_MIRROR = re.compile(f"https://{_HOST}", re.ASCII)
 
 
 def plan_kubelet(settings: Kubelet, path: KeyPath, family: AmiFamily, report: ProblemReport) -> KubeletPlan:
@@ -43,9 +35,6 @@ def plan_kubelet(settings: Kubelet, path: KeyPath, family: AmiFamily, report: Pr
     known = {key: _check_thresholds(written, key, path, report) for key in ("evictionHard", "evictionSoft")}
     _check_grace_periods(settings, path, report)
     _check_images(settings, path, report)
-    if (size := settings.container_log_max_size) and not _LOG_SIZE.fullmatch(size):
-        message = f"{size!r} is not a size of files that the kubelet takes."
-        report("kubelet-value", (*path, "containerLogMaxSize"), message, hint="Write whole units, such as 20Mi.")
     kube, system = (
         _read_amounts(written.get(key, {}), (*path, key), report) for key in ("kubeReserved", "systemReserved")
     )
@@ -65,16 +54,6 @@ def plan_kubelet(settings: Kubelet, path: KeyPath, family: AmiFamily, report: Pr
     )
 
 
-def check_flags(plan: KubeletPlan, flags: Sequence[str], path: KeyPath, report: ProblemReport) -> None:
-    """Report flags of ``kubeletExtraArgs`` at ``path`` that would override settings of ``plan``."""
-    keys = {f"--{name_setting(key).removesuffix('-percent')}": key for key, _ in plan.config}
-    for index, flag in enumerate(flags):
-        if key := keys.get(flag.partition("=")[0]):
-            report(
-                "kubelet-own-flag", (*path, index), f"{flag} would override kubelet.{key}.", hint="Keep one of them."
-            )
-
-
 def check_room(given: Mapping[str, int], path: KeyPath, report: ProblemReport) -> None:
     """Report settings that leave pods nothing. ``given`` is what an empty node gives, or whether any gives it."""
     for resource, amount in given.items():
@@ -83,17 +62,9 @@ def check_room(given: Mapping[str, int], path: KeyPath, report: ProblemReport) -
 
 
 def plan_mirrors(written: Mapping[str, list[str]], report: ProblemReport) -> Mirrors:
-    """Return the registry mirrors, reporting hosts and URLs that containerd does not read."""
-    for registry, mirrors in written.items():
-        path = ("registryMirrors", registry)
-        if registry == "index.docker.io":
-            hint = "Write docker.io in its place."
-            report("registry-mirror", path, "containerd's name of Docker Hub is docker.io.", hint=hint)
-        if not _REGISTRY.fullmatch(registry):
-            report("registry-mirror", path, f"{registry!r} is not the host of a registry.")
-        for index, mirror in enumerate(mirrors):
-            if not _MIRROR.fullmatch(mirror):
-                report("registry-mirror", (*path, index), f"{mirror!r} is not an https URL without a path.")
+    """Return the registry mirrors, reporting a host that containerd does not look for."""
+    if (docker := "index.docker.io") in written:
+        report("registry-mirror", ("registryMirrors", docker), "containerd's name of Docker Hub is docker.io.")
     return tuple((registry, tuple(written[registry])) for registry in sorted(written))
 
 

@@ -12,7 +12,7 @@ from multiarch.facts.instance_types import Accelerator, InstanceType, compute_ma
 from multiarch.facts.labels import EKS_ACCELERATOR
 from multiarch.manifests.values import Labels
 from multiarch.nodes import checks, image
-from multiarch.nodes.kubelet import check_flags, check_room, plan_kubelet
+from multiarch.nodes.kubelet import check_room, plan_kubelet
 from multiarch.nodes.labels_taints import check_labels
 from multiarch.nodes.model import (
     AmiSource,
@@ -65,7 +65,6 @@ def plan_node_group(spec: NodeGroupSpec, context: ClusterContext, report: Proble
     checks.check_distribution(spec, report)
     checks.check_efa(spec, context, types, ami_type.family, zones, report)
     kubelet = plan_kubelet(settings.kubelet, (*spec.path, "kubelet"), ami_type.family, report)
-    check_flags(kubelet, bootstrap.kubelet_extra_args, (*spec.path, "bootstrap", "kubeletExtraArgs"), report)
     pods, written = _max_pods(spec, context, types, case, report)
     # On AL2 EKS passes its number, with prefix delegation considered, to bootstrap.sh; user data can't override it.
     written = written and (case is not BootstrapCase.EKS or get_family(ami_type.family).takes_kubelet)

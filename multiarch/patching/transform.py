@@ -66,6 +66,7 @@ class SchedulingChange:
     ``require`` and ``prefer`` are mutually exclusive; ``weight`` (1 to 100) is the preference's.
     ``tolerate_on`` is the architecture whose nodes have the tolerated taints: a pod that can't be on them all the same
     gets a note. ``spread_zones`` spreads the pods of a controller with a selector evenly over zones.
+    ``only_effective`` omits a preference that changes nothing. Without it what was declared before stays as it is.
     """
 
     require: Architecture | None = None
@@ -74,6 +75,7 @@ class SchedulingChange:
     weight: int = HIGHEST_WEIGHT
     tolerate_on: Architecture | None = None
     spread_zones: WhenUnsatisfiable | None = None
+    only_effective: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +118,7 @@ def transform_pod_spec(pod_spec: Mapping[str, object] | Value, change: Schedulin
     if change.require:
         steps.append(_require(value, affinity, change.require))
     if change.prefer:
-        steps.append(_prefer(value, affinity, change.prefer, change.weight))
+        steps.append(_prefer(value, affinity, change.prefer, change))
     if change.spread_zones:
         steps.append(_spread(value, change.spread_zones))
     additions = tuple(addition for step in steps for addition in step.additions)
@@ -174,16 +176,14 @@ def _require(spec: Value, affinity: NodeAffinity, architecture: Architecture) ->
     reason = explain_exclusion(spec, affinity, architecture)
     if reason is not None:
         raise ContradictionError(spec, "require", architecture, reason)
-    if dict(affinity.selector).get(ARCHITECTURE) == architecture:
-        return _Step(notes=(f"requires architecture {architecture} already, by nodeSelector",))
+    if there := _find_requirement(affinity, architecture):
+        return _Step(notes=(there,))
     if affinity.required is None:
         additions = tuple(_appended(spec, _TERMS, [{"matchExpressions": [build_requirement(architecture)]}]))
         return _Step(additions, (f"requires architecture {architecture}",))
     open_terms = [
         number for number, term in enumerate(affinity.required) if not term.empty and not _settled(term, architecture)
     ]
-    if not open_terms:
-        return _Step(notes=(f"requires architecture {architecture} already, by node affinity",))
     additions = tuple(
         addition
         for number in open_terms
@@ -192,6 +192,15 @@ def _require(spec: Value, affinity: NodeAffinity, architecture: Architecture) ->
     numbers = ", ".join(str(number + 1) for number in open_terms)
     terms = "term" if len(open_terms) == 1 else "terms"
     return _Step(additions, (f"requires architecture {architecture} in affinity {terms} {numbers}",))
+
+
+def _find_requirement(affinity: NodeAffinity, architecture: Architecture) -> str:
+    """Return what requires the architecture already, as a clause; empty if nothing does."""
+    if dict(affinity.selector).get(ARCHITECTURE) == architecture:
+        return f"requires architecture {architecture} already, by nodeSelector"
+    if affinity.required and all(term.empty or _settled(term, architecture) for term in affinity.required):
+        return f"requires architecture {architecture} already, by node affinity"
+    return ""
 
 
 def _settled(term: Term, architecture: Architecture) -> bool:
@@ -207,10 +216,13 @@ def _settled(term: Term, architecture: Architecture) -> bool:
     return met <= {str(architecture)}
 
 
-def _prefer(spec: Value, affinity: NodeAffinity, architecture: Architecture, weight: int) -> _Step:
-    reason = explain_exclusion(spec, affinity, architecture)
+def _prefer(spec: Value, affinity: NodeAffinity, architecture: Architecture, change: SchedulingChange) -> _Step:
+    weight, reason = change.weight, explain_exclusion(spec, affinity, architecture)
     if reason is not None:
         raise ContradictionError(spec, "prefer", architecture, reason)
+    daemon = "runs on every node that it can use" if spec.reference.kind == "DaemonSet" else ""
+    if change.only_effective and (why := daemon or _find_requirement(affinity, architecture)):
+        return _Step(notes=(f"{why}: no preference is needed",))
     notes = tuple(_rivals(affinity, architecture, weight))
     same = Term((Expression(ARCHITECTURE, Operator.IN, (str(architecture),)),))
     there = next((each for each in affinity.preferred if each.term == same), None)

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from multiarch.images.model import Judgement, Verdict
+from multiarch.observed.resources.declared import DeclaredResource
 from multiarch.observed.resources.properties import require_items, require_text, require_value
-from multiarch.policies.model import DeclaredResource, Policy
+from multiarch.policies.model import Policy
 from multiarch.scheduling.architectures import list_allowed_architectures
 
 DAEMON_SET = "kubernetes:apps/v1:DaemonSet"
@@ -19,7 +20,7 @@ def build_daemon_set_policy(judge: Judge) -> Policy:
     """Return the policy, with what looks an image up."""
 
     def examine(resource: DeclaredResource, _: Sequence[DeclaredResource]) -> Iterator[str]:
-        spec = require_value(resource.properties, "spec.template.spec") or {}
+        spec = require_value(resource.inputs, "spec.template.spec") or {}
         allowed = list_allowed_architectures(spec)
         for image in _images(spec):
             for judgement in judge(image):

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from multiarch.observed.resources.declared import DeclaredResource
 from multiarch.observed.resources.nodes import INSTANCE, LAUNCH_CONFIGURATION, LAUNCH_TEMPLATE, NODE_CLASS
 from multiarch.observed.resources.properties import is_on, require_items, require_text, require_value
-from multiarch.policies.model import DeclaredResource, Policy
+from multiarch.policies.model import Policy
 from multiarch.policies.network import CLUSTERS, is_without_inputs
 
 VOLUME = "aws:ebs/volume:Volume"
@@ -17,18 +18,18 @@ _EBS = frozenset({"ebs.csi.aws.com", "ebs.csi.eks.amazonaws.com", "kubernetes.io
 
 def _volumes(resource: DeclaredResource, _: Sequence[DeclaredResource]) -> Iterator[str]:
     if resource.type == VOLUME:
-        if not is_on(resource.properties, "encrypted"):
+        if not is_on(resource.inputs, "encrypted"):
             yield "The volume is not encrypted."
     elif resource.type == STORAGE_CLASS:
-        of_ebs = require_text(resource.properties, "provisioner") in _EBS
+        of_ebs = require_text(resource.inputs, "provisioner") in _EBS
         # The driver encrypts with a key that is named, also without the switch.
-        is_encrypted = is_on(resource.properties, "parameters.encrypted")
-        if of_ebs and not is_encrypted and not require_text(resource.properties, "parameters.kmsKeyId"):
+        is_encrypted = is_on(resource.inputs, "parameters.encrypted")
+        if of_ebs and not is_encrypted and not require_text(resource.inputs, "parameters.kmsKeyId"):
             yield "The volumes of this StorageClass are not encrypted."
     elif resource.type in {INSTANCE, LAUNCH_CONFIGURATION}:
-        if not is_on(resource.properties, "rootBlockDevice.encrypted"):
+        if not is_on(resource.inputs, "rootBlockDevice.encrypted"):
             yield "The root volume is not encrypted."
-        for device in require_items(resource.properties, "ebsBlockDevices"):
+        for device in require_items(resource.inputs, "ebsBlockDevices"):
             if not is_on(device, "encrypted") and not is_on(device, "noDevice"):
                 yield f"The volume {require_text(device, 'deviceName')} is not encrypted."
     else:
@@ -38,7 +39,7 @@ def _volumes(resource: DeclaredResource, _: Sequence[DeclaredResource]) -> Itera
 def _mappings(resource: DeclaredResource) -> Iterator[str]:
     """Yield the volumes of a launch template or an EC2NodeClass. Without mappings Karpenter encrypts, EC2 does not."""
     path = "spec.blockDeviceMappings" if resource.type == NODE_CLASS else "blockDeviceMappings"
-    mappings = require_items(resource.properties, path)
+    mappings = require_items(resource.inputs, path)
     if not mappings and resource.type == LAUNCH_TEMPLATE:
         yield "blockDeviceMappings is not set: whether volumes are encrypted depends on the image and the account."
     for mapping in mappings:
@@ -47,9 +48,9 @@ def _mappings(resource: DeclaredResource) -> Iterator[str]:
 
 
 def _secrets(resource: DeclaredResource, _: Sequence[DeclaredResource]) -> Iterator[str]:
-    if is_without_inputs(resource) or require_text(resource.properties, "encryptionConfigKeyArn"):
+    if is_without_inputs(resource) or require_text(resource.inputs, "encryptionConfigKeyArn"):
         return
-    if "secrets" not in [str(each) for each in require_items(resource.properties, "encryptionConfig.resources")]:
+    if "secrets" not in [str(each) for each in require_items(resource.inputs, "encryptionConfig.resources")]:
         yield "Kubernetes Secrets are not encrypted with a KMS key of yours."
 
 

@@ -6,10 +6,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from multiarch.facts.unknown_values import UNKNOWN_VALUES
+from multiarch.observed.resources.declared import DeclaredResource
 from multiarch.observed.resources.iam_documents import ALLOW, EXCEPT, Statement, list_statements, read_statement
 from multiarch.observed.resources.properties import UndecidedError, require_items, require_value
 from multiarch.policies.conditions import restricts_principals, restricts_requests
-from multiarch.policies.model import DeclaredResource, Policy
+from multiarch.policies.model import Policy
 from multiarch.policies.statements import ATTACHED, is_broad_policy, is_everywhere, is_whole_service
 
 _DOCUMENTS: Mapping[str, tuple[str, ...]] = {
@@ -37,15 +38,15 @@ _TELEMETRY = frozenset(
 
 
 def _wildcards(resource: DeclaredResource, _: Sequence[DeclaredResource]) -> Iterator[str]:
-    for arn in [str(each) for key in ATTACHED for each in require_items(resource.properties, key)]:
+    for arn in [str(each) for key in ATTACHED for each in require_items(resource.inputs, key)]:
         if is_broad_policy(arn):
             yield f"The policy {arn.rpartition('/')[2]} allows nearly everything, or a whole service."
     for key in _DOCUMENTS.get(resource.type, ()):
         if key == "inlinePolicies":
-            for inline in require_items(resource.properties, key):
+            for inline in require_items(resource.inputs, key):
                 yield from _document(require_value(inline, "policy"), f"{key}.policy", trust=False)
         else:
-            yield from _document(require_value(resource.properties, key), key, trust=key == "assumeRolePolicy")
+            yield from _document(require_value(resource.inputs, key), key, trust=key == "assumeRolePolicy")
 
 
 def _document(document: Any, path: str, *, trust: bool) -> Iterator[str]:  # noqa: ANN401

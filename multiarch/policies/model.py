@@ -2,31 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from functools import partial
-from typing import Any
 
+from multiarch.observed.resources.declared import DeclaredResource
 from multiarch.observed.resources.properties import UndecidedError
 from multiarch.rules import RULES, Finding, Rule
-
-
-@dataclass(frozen=True, slots=True)
-class DeclaredResource:
-    """A resource as the engine knows it before it is created or changed.
-
-    ``properties`` are JSON values by the provider's names. ``ignore_changes`` are property paths. ``references`` are
-    the URNs that each property depends on; ``dependencies`` those of all properties together.
-    """
-
-    urn: str
-    type: str
-    name: str
-    properties: Mapping[str, Any]
-    ignore_changes: tuple[str, ...] = ()
-    dependencies: frozenset[str] = frozenset()
-    references: Mapping[str, frozenset[str]] = field(default_factory=dict)
-
 
 Check = Callable[[DeclaredResource, Sequence[DeclaredResource]], Iterator[str]]
 """Sentences about one resource. The second argument are all resources of the stack: those of ``whole_stack`` policies

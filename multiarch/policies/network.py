@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from multiarch.observed.resources.addresses import reach_everybody
+from multiarch.observed.resources.declared import DeclaredResource
 from multiarch.observed.resources.properties import (
     LATER,
     UndecidedError,
@@ -14,7 +15,7 @@ from multiarch.observed.resources.properties import (
     require_value,
 )
 from multiarch.observed.resources.security_groups import CIDRS, PREFIX_LISTS, read_ports, read_protocol
-from multiarch.policies.model import DeclaredResource, Policy
+from multiarch.policies.model import Policy
 
 CLUSTER_COMPONENT = "eks:index:Cluster"
 CLUSTERS = frozenset({"aws:eks/cluster:Cluster", CLUSTER_COMPONENT})
@@ -31,14 +32,14 @@ def is_without_inputs(resource: DeclaredResource) -> bool:
 
     In a rendering it is the other way round: there the component stands for its cluster.
     """
-    return resource.type == CLUSTER_COMPONENT and not _COMPONENT_INPUTS & resource.properties.keys()
+    return resource.type == CLUSTER_COMPONENT and not _COMPONENT_INPUTS & resource.inputs.keys()
 
 
 def _public(resource: DeclaredResource, _: Sequence[DeclaredResource]) -> Iterator[str]:
     if is_without_inputs(resource):
         return
     component = resource.type == CLUSTER_COMPONENT
-    holder = resource.properties if component else require_value(resource.properties, "vpcConfig") or {}
+    holder = resource.inputs if component else require_value(resource.inputs, "vpcConfig") or {}
     public = require_value(holder, "endpointPublicAccess")
     # EKS makes the endpoint public unless it is told otherwise.
     if public is not None and str(public).lower() == "false":
@@ -66,10 +67,10 @@ def _ssh(resource: DeclaredResource, _: Sequence[DeclaredResource]) -> Iterator[
 
 def _ingress(resource: DeclaredResource) -> list[object]:
     if resource.type in {SECURITY_GROUP, DEFAULT_GROUP}:
-        return require_items(resource.properties, "ingress")
-    if resource.type == GROUP_RULE and require_text(resource.properties, "type") != "ingress":
+        return require_items(resource.inputs, "ingress")
+    if resource.type == GROUP_RULE and require_text(resource.inputs, "type") != "ingress":
         return []
-    return [resource.properties]
+    return [resource.inputs]
 
 
 POLICIES = (

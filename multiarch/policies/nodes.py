@@ -9,6 +9,7 @@ from multiarch.facts.ami_families import get_ami_type
 from multiarch.facts.architectures import Architecture
 from multiarch.facts.instance_types import get_instance_type
 from multiarch.facts.taints import UNTAINTED, Taint, keeps_pods_away
+from multiarch.observed.resources.declared import DeclaredResource
 from multiarch.observed.resources.nodes import (
     AUTO_SCALING_GROUP,
     INSTANCE,
@@ -25,7 +26,7 @@ from multiarch.observed.resources.nodes import (
 )
 from multiarch.observed.resources.properties import require_items, require_text, require_value
 from multiarch.observed.resources.user_data import UnreadableUserDataError, read_user_data_taints
-from multiarch.policies.model import DeclaredResource, Policy
+from multiarch.policies.model import Policy
 
 _CUSTOM = "CUSTOM"
 _LAUNCHES = frozenset({LAUNCH_TEMPLATE, LAUNCH_CONFIGURATION})
@@ -43,7 +44,7 @@ def _agree(resource: DeclaredResource, everything: Sequence[DeclaredResource]) -
     if len(found) > 1:
         listed = "; ".join(f"{architecture}: {', '.join(names)}" for architecture, names in sorted(found.items()))
         yield f"The instance types have two architectures ({listed})."
-    declared = require_text(resource.properties, "amiType")
+    declared = require_text(resource.inputs, "amiType")
     if resource.type != MANAGED_GROUP or not declared or declared == _CUSTOM:
         return
     try:
@@ -59,17 +60,17 @@ def _agree(resource: DeclaredResource, everything: Sequence[DeclaredResource]) -
 
 def _instance_types(resource: DeclaredResource, everything: Sequence[DeclaredResource]) -> Sequence[str]:
     """Return the instance types that a node group or an Auto Scaling group names, or else its launch template's."""
-    named = list_instance_types(resource.type, resource.properties)
+    named = list_instance_types(resource.type, resource.inputs)
     return named or [
         name
         for template in list_launch_templates(resource, everything)
-        if (name := require_text(template.properties, "instanceType"))
+        if (name := require_text(template.inputs, "instanceType"))
     ]
 
 
 def _tainted(resource: DeclaredResource, everything: Sequence[DeclaredResource]) -> Iterator[str]:
     """Yield why arm64 nodes lack a taint. A NodePool that can buy amd64 nodes too prefers neither, and needs none."""
-    properties = resource.properties
+    properties = resource.inputs
     if resource.type == NODE_POOL:
         found = find_pool_architectures(properties)
     else:
@@ -100,7 +101,7 @@ _CONSEQUENCE = "pods whose image has no arm64 build will be scheduled to its nod
 
 
 def _opted_out(resource: DeclaredResource) -> bool:
-    tags = require_value(resource.properties, "metadata.annotations" if resource.type == NODE_POOL else "tags")
+    tags = require_value(resource.inputs, "metadata.annotations" if resource.type == NODE_POOL else "tags")
     if isinstance(tags, list):
         tags = {require_text(tag, "key"): require_text(tag, "value") for tag in tags}
     return isinstance(tags, dict) and UNTAINTED in tags.items()
@@ -114,25 +115,25 @@ def list_launch_templates(resource: DeclaredResource, everything: Sequence[Decla
 def list_registered_taints(template: DeclaredResource) -> tuple[Taint, ...]:
     """Return the taints that a launch template's user data registers. Raises UnreadableUserDataError."""
     paths = ("userData", "userDataBase64")
-    return read_user_data_taints(next(filter(None, (require_text(template.properties, each) for each in paths)), ""))
+    return read_user_data_taints(next(filter(None, (require_text(template.inputs, each) for each in paths)), ""))
 
 
 def _without_ssh(resource: DeclaredResource, _: Sequence[DeclaredResource]) -> Iterator[str]:
     if resource.type == MANAGED_GROUP:
-        if require_value(resource.properties, "remoteAccess"):
+        if require_value(resource.inputs, "remoteAccess"):
             yield "remoteAccess opens SSH to the nodes."
-    elif key := require_text(resource.properties, "keyName"):
+    elif key := require_text(resource.inputs, "keyName"):
         yield f"keyName {key} installs an SSH key."
 
 
 def _imdsv2(resource: DeclaredResource, _: Sequence[DeclaredResource]) -> Iterator[str]:
     if resource.type == MANAGED_GROUP:
-        if require_value(resource.properties, "launchTemplate") is None:
+        if require_value(resource.inputs, "launchTemplate") is None:
             yield "A node group without a launch template can't require IMDSv2."
         return
     # Karpenter's default is `required`; EC2's depends on the account and the image.
     path = "spec.metadataOptions" if resource.type == NODE_CLASS else "metadataOptions"
-    options = require_value(resource.properties, path)
+    options = require_value(resource.inputs, path)
     if options is None and resource.type == NODE_CLASS:
         return
     tokens = require_text(options, "httpTokens")
@@ -146,18 +147,18 @@ def _tokens(resource: DeclaredResource) -> tuple[str, ...]:
 
 def _pinned(resource: DeclaredResource, everything: Sequence[DeclaredResource]) -> Iterator[str]:
     if resource.type == NODE_CLASS:
-        for term in require_items(resource.properties, "spec.amiSelectorTerms"):
+        for term in require_items(resource.inputs, "spec.amiSelectorTerms"):
             if image := _find_moving_image(term):
                 yield f"amiSelectorTerms takes {image}: new releases replace nodes at any time."
         return
     found = list_launch_templates(resource, everything)
-    images = list(filter(None, (require_text(template.properties, "imageId") for template in found)))
+    images = list(filter(None, (require_text(template.inputs, "imageId") for template in found)))
     if moving := [image for image in images if image.startswith(_PARAMETER) and _moves(image)]:
         yield f"imageId takes {moving[0]}, without a version: which image new nodes get depends on the day."
     if images:
         return
-    without = resource.type == MANAGED_GROUP and require_value(resource.properties, "launchTemplate") is None
-    if resource.type == MANAGED_GROUP and (release := require_text(resource.properties, "releaseVersion")):
+    without = resource.type == MANAGED_GROUP and require_value(resource.inputs, "launchTemplate") is None
+    if resource.type == MANAGED_GROUP and (release := require_text(resource.inputs, "releaseVersion")):
         if not without:
             yield f"releaseVersion {release} is lost when the launch template changes: EKS then takes the newest."
     elif found or without:

@@ -73,8 +73,8 @@ def make_plan(
         if not left or len(nodes) == max_nodes:
             break
         moves = _moves(name, movable[name], snapshot, choice, room, staying)[:left]
-        room.move(name, [(each.pod, target) for each, _, target in moves])
         if moves:
+            room.move(name, [(each.pod, target) for each, _, target in moves])
             stay = sum(not each.pod.daemon for each in by_node[name]) - len(moves)
             nodes.append(NodeMoves(name, states[name].group, tuple(move for _, move, _ in moves), stay))
         left -= len(moves)

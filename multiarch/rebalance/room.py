@@ -65,7 +65,9 @@ class Room:
         self._settle = settle
         self._counted = Counted(candidates)
         self._merged: dict[str, NodeState] = {}
-        self._vacancies = {architecture: Vacancy(self._daemons) for architecture in Architecture}
+        self._overhead: dict[NodeShape, ResourceAmounts] = {}
+        self._free: dict[str, ResourceAmounts] = {}
+        self._known: dict[tuple[Architecture, PodSpec, int], list[str]] = {}
         self._addable: dict[PodSpec, bool] = {}
         for each in list(self._nodes.values()):
             self._change(each)
@@ -91,25 +93,49 @@ class Room:
             self._addable.clear()
         self._nodes[node.name] = node
         self._merged[node.name] = self._merge(node)
-        self._vacancies[node.shape.architecture].change(node)
+        self._free[node.name] = self._left(node)
+        self._known.clear()
 
     def _why_stays(self, pod: Pod, here: NodeState) -> str:
         """Return why a pod stays as far as each pod alone decides that, a clause, or an empty string.
 
         It spares placing pods that would stay in any case, which takes as long as there are nodes.
         """
-        if not self._vacancies[Architecture.ARM64].found(pod) and not self._can_be_added(pod):
+        if not self._has_room(Architecture.ARM64, pod) and not self._can_be_added(pod):
             return _NO_ROOM
         return self._why_on_amd64(pod, here, _most_on_arm64(pod.spec.affinity))
 
     def _why_on_amd64(self, pod: Pod, here: NodeState, wanted: int) -> str:
         """Why kube-scheduler may choose an amd64 node rather than an arm64 node that the pod prefers by ``wanted``."""
-        amd64 = self._vacancies[Architecture.AMD64]
         if pod.spec.affinity.score(get_labels(here), here.name) > wanted:
             return _PREFERS_AMD64
-        if amd64.found(pod, least=wanted, besides=here.name) or amd64.takes(here, pod, least=wanted):
+        if self._has_room(Architecture.AMD64, pod, least=wanted, besides=here.name):
+            return _ON_AMD64
+        if _takes(here, self._left(here), pod, least=wanted):
             return _ON_AMD64
         return ""
+
+    def _left(self, node: NodeState) -> ResourceAmounts:
+        """Return what the pods of a node, DaemonSets' included, leave of it."""
+        if node.shape not in self._overhead:
+            self._overhead[node.shape] = sum_daemon_overhead(self._daemons, node.shape)
+        left = node.shape.allocatable - self._overhead[node.shape]
+        for pod in node.pods:
+            left -= pod.requests
+        return left
+
+    def _has_room(self, architecture: Architecture, pod: Pod, *, least: int = 0, besides: str = "") -> bool:
+        """Return whether a node of the architecture other than ``besides`` takes a pod, its rules about pods aside.
+
+        The node is worth ``least`` by the pod's node affinity.
+        """
+        key = architecture, pod.spec, least
+        if key not in self._known:
+            nodes = (each for each in self._nodes.values() if each.shape.architecture is architecture)
+            taking = (each.name for each in nodes if _takes(each, self._free[each.name], pod, least=least))
+            # Two are enough: one of them is not the node that the pod leaves.
+            self._known[key] = list(islice(taking, 2))
+        return any(name != besides for name in self._known[key])
 
     def _can_be_added(self, pod: Pod) -> bool:
         """Whether an autoscaler adds a node for a pod, its rules about other pods aside, where no node has room."""
@@ -143,7 +169,7 @@ class Room:
 
     def _expected(self, pod: Pod, here: NodeState, node: NodeState | None) -> Expected:
         if node is None:
-            by_rules = pod.spec != _without_pod_rules(pod.spec) and self._vacancies[Architecture.ARM64].found(pod)
+            by_rules = pod.spec != _without_pod_rules(pod.spec) and self._has_room(Architecture.ARM64, pod)
             return Expected(None, why_not=_RULES if by_rules else _NO_ROOM)
         wanted = pod.spec.affinity.score(get_labels(node), node.name)
         return Expected(node, node.name not in self._nodes, self._why_on_amd64(pod, here, wanted))
@@ -208,53 +234,12 @@ def _less(node: NodeState, pods: Collection[Pod]) -> NodeState:
     return replace(node, pods=tuple(pod for pod in node.pods if (pod.namespace, pod.name) not in gone))
 
 
-_TWO = 2
-"""So many nodes are remembered for a pod: one of them is not the node that it leaves."""
-
-
-class Vacancy:
-    """What is left of nodes. Rules about other pods are not checked."""
-
-    def __init__(self, daemons: Sequence[Pod]) -> None:
-        """Start without nodes. ``daemons`` are DaemonSets' templates, which take room on each node."""
-        self._daemons = tuple(daemons)
-        self._overhead: dict[NodeShape, ResourceAmounts] = {}
-        self._nodes: dict[str, NodeState] = {}
-        self._free: dict[str, ResourceAmounts] = {}
-        self._known: dict[tuple[PodSpec, int], list[str]] = {}
-
-    def change(self, node: NodeState) -> None:
-        """Take a node as it is now; it may be a new one."""
-        self._nodes[node.name] = node
-        self._free[node.name] = self.left(node)
-        self._known.clear()
-
-    def left(self, node: NodeState) -> ResourceAmounts:
-        """Return what the pods of a node, DaemonSets' included, leave of it."""
-        if node.shape not in self._overhead:
-            self._overhead[node.shape] = sum_daemon_overhead(self._daemons, node.shape)
-        left = node.shape.allocatable - self._overhead[node.shape]
-        for pod in node.pods:
-            left -= pod.requests
-        return left
-
-    def found(self, pod: Pod, *, least: int = 0, besides: str = "") -> bool:
-        """Return whether a node not in ``besides`` has room for a pod, and at least ``least`` by its affinity."""
-        key = pod.spec, least
-        if key not in self._known:
-            taking = (name for name, node in self._nodes.items() if self._takes(node, self._free[name], pod, least))
-            self._known[key] = list(islice(taking, _TWO))
-        return any(name != besides for name in self._known[key])
-
-    def takes(self, node: NodeState, pod: Pod, *, least: int) -> bool:
-        """Return whether a node, as given, has room for a pod and a preference of ``least`` by its affinity."""
-        return self._takes(node, self.left(node), pod, least)
-
-    def _takes(self, node: NodeState, free: ResourceAmounts, pod: Pod, least: int) -> bool:
-        if not free.covers(pod.requests) or explain_never(pod.spec, node.shape) is not None:
-            return False
-        labels = get_labels(node)
-        return pod.spec.affinity.allows(labels, node.name) and pod.spec.affinity.score(labels, node.name) >= least
+def _takes(node: NodeState, free: ResourceAmounts, pod: Pod, *, least: int) -> bool:
+    """Return whether a node with this room takes a pod, and is worth ``least`` by the pod's node affinity."""
+    if not free.covers(pod.requests) or explain_never(pod.spec, node.shape) is not None:
+        return False
+    labels = get_labels(node)
+    return pod.spec.affinity.allows(labels, node.name) and pod.spec.affinity.score(labels, node.name) >= least
 
 
 def get_labels(node: NodeState) -> dict[str, str]:

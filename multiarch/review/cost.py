@@ -40,7 +40,7 @@ from multiarch.prices.model import Amount, NetworkItem, RegionPrices, UnknownPri
 from multiarch.review.model import Operation, StackChange, State, Step
 from multiarch.review.nodes.cluster_version import CLUSTER
 from multiarch.review.properties import list_resources
-from multiarch.rules import REVIEW_RULES, Finding
+from multiarch.rules import Finding, make_finding
 from multiarch.serialization import OMITTED, JsonProperty
 from multiarch.stack.model import ExistingClusterPlan, Plan
 
@@ -157,7 +157,7 @@ def find_increase(found: CostDifference, stack: str, threshold: Decimal) -> Iter
         text = f"Costs rise by about {rise:,.2f} {found.currency} per month{bound}."
         rows = [f"{row.what}: {format_signed(row.change)}" for row in found.rows if row.change]
         details = (*rows, *found.unknown, *filter(None, (found.stale,)))
-        yield Finding(REVIEW_RULES["cost-increase"], f"stack {stack}", text, details)
+        yield make_finding("cost-increase", f"stack {stack}", text, details)
 
 
 def format_signed(amount: Amount) -> str:

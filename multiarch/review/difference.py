@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from multiarch.review.acknowledged import AcknowledgedRule
 from multiarch.review.digest import build_digest
 from multiarch.review.model import StackChange
-from multiarch.review.nodes.group_ends import REMOVE, ROLL
-from multiarch.review.nodes.outcomes import ENDING, NodeOutcome, list_node_outcomes
+from multiarch.review.nodes.outcomes import list_node_outcomes
+from multiarch.review.nodes.planned_rolls import ENDING, NodeOutcome
 from multiarch.review.planned import with_planned_steps
-from multiarch.review.stack_files import NO_PREVIEW, list_changed_keys
+from multiarch.review.stack_files import list_changed_keys
 from multiarch.rules import Finding
 
-_OF_NODES = frozenset({ROLL, REMOVE, NO_PREVIEW})
+_OF_NODES = frozenset({"roll-nodes", "remove-nodes", "no-preview"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +45,6 @@ def compare_stack(change: StackChange) -> StackDifference:
         change.before is None,
         tuple(list_node_outcomes(with_planned_steps(change))),
         tuple(list_changed_keys(change)),
-        tuple(entry.finding for entry in review.entries if entry.finding.rule not in _OF_NODES),
+        tuple(entry for entry in review.entries if entry.rule.name not in _OF_NODES),
         review.acknowledged,
     )

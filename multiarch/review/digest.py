@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from enum import StrEnum
 
 from multiarch.errors import MultiarchError
 from multiarch.observed.resources.paths import UNKNOWN
@@ -19,50 +18,28 @@ from multiarch.review.nodes import autoscalers, node_rolls, placement, versions_
 from multiarch.review.noise import NoiseFilter
 from multiarch.review.permissions import cluster, network, policies, settings
 from multiarch.review.planned import replace_planned_urns, with_planned_steps
-from multiarch.rules import REVIEW_RULES, Finding, Risk
+from multiarch.rules import REVIEW_RULES, REVIEW_TOPICS, Finding, Risk
 
-
-class Topic(StrEnum):
-    """What a finding is about, in a reviewer's order."""
-
-    BREAKS = "Breaks"
-    ROLLS = "Rolls"
-    WIDENS = "Widens"
-    PODS = "Moves pods"
-    VERSIONS = "Versions"
-    COSTS = "Costs"
-    DRIFT = "Drift"
-
-
-_FINDERS: tuple[tuple[Topic, Finder], ...] = (
-    (Topic.BREAKS, failed_previews.find_failed_preview),
-    (Topic.BREAKS, stack_files.find_stack_file_changes),
-    (Topic.BREAKS, workloads.find_affected_workloads),
-    (Topic.ROLLS, node_rolls.find_node_rolls),
-    (Topic.PODS, placement.find_placement_changes),
-    (Topic.PODS, autoscalers.find_autoscaler_changes),
-    (Topic.VERSIONS, versions_support.find_version_changes),
-    (Topic.DRIFT, drift.find_drift),
+_FINDERS: tuple[tuple[str, Finder], ...] = (
+    ("Breaks", failed_previews.find_failed_preview),
+    ("Breaks", stack_files.find_stack_file_changes),
+    ("Breaks", workloads.find_affected_workloads),
+    ("Rolls", node_rolls.find_node_rolls),
+    ("Moves pods", placement.find_placement_changes),
+    ("Moves pods", autoscalers.find_autoscaler_changes),
+    ("Versions", versions_support.find_version_changes),
+    ("Drift", drift.find_drift),
 )
 """Every module that finds something in a change, below its topic; :mod:`cost` says more than its findings."""
-_OF_STEPS: tuple[tuple[Topic, Finder], ...] = (
-    (Topic.BREAKS, replacements.find_replacements),
-    *((Topic.WIDENS, each.find) for each in (*policies.SOURCES, *cluster.SOURCES, *network.SOURCES)),
-    (Topic.WIDENS, settings.find_weaker_settings),
-    (Topic.PODS, installations.find_installation_changes),
+_OF_STEPS: tuple[tuple[str, Finder], ...] = (
+    ("Breaks", replacements.find_replacements),
+    *(("Widens", each.find) for each in (*policies.SOURCES, *cluster.SOURCES, *network.SOURCES)),
+    ("Widens", settings.find_weaker_settings),
+    ("Moves pods", installations.find_installation_changes),
 )
 """Modules that look at steps alone: where the preview does not show them, at those that the plans declare."""
 _UNEXPECTED = (ArithmeticError, AttributeError, LookupError, MultiarchError, RecursionError, TypeError, ValueError)
 """What a module raises where a preview has values of another type, or deeper, than their provider declares."""
-_UNREADABLE = REVIEW_RULES["unreadable-value"]
-
-
-@dataclass(frozen=True, slots=True)
-class DigestEntry:
-    """A finding and what it is about."""
-
-    topic: Topic
-    finding: Finding
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +51,7 @@ class StackReview:
     """
 
     change: StackChange
-    entries: tuple[DigestEntry, ...]
+    entries: tuple[Finding, ...]
     others: tuple[Step, ...]
     warnings: tuple[str, ...]
     omitted: tuple[tuple[NoiseFilter, int], ...]
@@ -93,7 +70,7 @@ class StackReview:
     @property
     def risk(self) -> Risk:
         """That of the worst finding; LOW for other changes alone."""
-        worst = max((entry.finding.level for entry in self.entries), default=Risk.NONE)
+        worst = max((entry.level for entry in self.entries), default=Risk.NONE)
         return max(worst, Risk.LOW) if self.others else worst
 
     @property
@@ -128,10 +105,9 @@ def _reviewed(change: StackChange) -> StackReview:
     entries += [entry for topic, find in _FINDERS for entry in _entries(topic, find, change)]
     planned = with_planned_steps(change)
     entries += [entry for topic, find in _OF_STEPS for entry in _entries(topic, find, planned)]
-    order = {name: at for at, name in enumerate(REVIEW_RULES)}
-    topics = list(Topic)
-    entries.sort(key=lambda each: (-each.finding.level, topics.index(each.topic), order[each.finding.rule.name]))
-    others, omitted = noise.list_omitted(change.preview.steps, _reported(entries))
+    topics, names = [*REVIEW_TOPICS], [*REVIEW_RULES]
+    entries.sort(key=lambda each: (-each.level, topics.index(each.rule.topic), names.index(each.rule.name)))
+    others, omitted = noise.list_omitted(change.preview.steps, {urn for entry in entries for urn in entry.urns})
     warnings, dropped = noise.list_new_warnings(change)
     return StackReview(
         change,
@@ -143,31 +119,32 @@ def _reviewed(change: StackChange) -> StackReview:
     )
 
 
-def _entries(topic: Topic, find: Finder, change: StackChange) -> Iterator[DigestEntry]:
+def _entries(topic: str, find: Finder, change: StackChange) -> Iterator[Finding]:
     """Yield what a module finds. Values of an unexpected type end its search, and no other's: that is a finding too."""
     try:
         for finding in replace_planned_urns(find(change)):
-            yield DigestEntry(topic, _clean(finding))
+            yield _clean(finding)
     except _UNEXPECTED as error:
         yield _unreadable(topic, error)
 
 
-def _costs(change: StackChange) -> tuple[CostDifference, list[DigestEntry]]:
+def _costs(change: StackChange) -> tuple[CostDifference, list[Finding]]:
     """Return what the change costs, and the findings about it."""
     try:
         found = cost.compare_costs(change)
     except _UNEXPECTED as error:
         reason = "a value in the preview is not of the type that its provider declares"
         unknown = CostDifference((), UnknownPrice(reason), (reason,), "")
-        return unknown, [_unreadable(Topic.COSTS, error)]
+        return unknown, [_unreadable("Costs", error)]
     increase = cost.find_increase(found, change.preview.stack, change.cost_threshold)
-    return found, [DigestEntry(Topic.COSTS, _clean(each)) for each in increase]
+    return found, [*map(_clean, increase)]
 
 
-def _unreadable(topic: Topic, error: Exception) -> DigestEntry:
+def _unreadable(topic: str, error: Exception) -> Finding:
+    rule = replace(REVIEW_RULES["unreadable-value"], topic=topic)
     said = str(error) if isinstance(error, MultiarchError) else f"{type(error).__name__}: {error}"
     text = "A value in the preview is not of the type that its provider declares: the findings are incomplete."
-    return DigestEntry(topic, _clean(Finding(_UNREADABLE, f"rules of the topic {topic.lower()}", text, (said,))))
+    return _clean(Finding(rule, f"rules of the topic {topic.lower()}", text, (said,)))
 
 
 def _clean(finding: Finding) -> Finding:
@@ -175,7 +152,3 @@ def _clean(finding: Finding) -> Finding:
     texts = (finding.subject, finding.text, *finding.details)
     subject, text, *details = (mask_secrets(each.replace(UNKNOWN, "known after the update")) for each in texts)
     return replace(finding, subject=subject, text=text, details=tuple(details))
-
-
-def _reported(entries: Sequence[DigestEntry]) -> frozenset[str]:
-    return frozenset(urn for entry in entries for urn in entry.finding.urns)

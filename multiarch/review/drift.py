@@ -9,9 +9,7 @@ from multiarch.review import noise
 from multiarch.review.holdings import get_holding
 from multiarch.review.model import Operation, StackChange, Step
 from multiarch.review.values import format_from_to, get_resource_name, limit_lines
-from multiarch.rules import REVIEW_RULES, Finding, Risk
-
-DRIFT = REVIEW_RULES["drift"]
+from multiarch.rules import Finding, Risk, make_finding
 
 
 def find_drift(change: StackChange) -> Iterator[Finding]:
@@ -26,11 +24,11 @@ def find_drift(change: StackChange) -> Iterator[Finding]:
             again = steps.get(step.urn)
             then = " This update creates it again." if again and again.operation is Operation.CREATE else ""
             risk = Risk.HIGH if held else None
-            yield Finding(DRIFT, subject, f"It was deleted outside of Pulumi.{then}", (), (step.urn,), risk)
+            yield make_finding("drift", subject, f"It was deleted outside of Pulumi.{then}", (), (step.urn,), risk)
             continue
         lines = limit_lines([_line(step, path, steps.get(step.urn)) for path in _paths(step)])
         text = "It was changed outside of Pulumi since the last update."
-        yield Finding(DRIFT, subject, text, lines, (step.urn,))
+        yield make_finding("drift", subject, text, lines, (step.urn,))
 
 
 def _paths(step: Step) -> list[str]:

@@ -8,9 +8,8 @@ from collections.abc import Iterator
 from multiarch.observed.resources.secrets import mask_secrets
 from multiarch.review.model import StackChange
 from multiarch.review.values import limit_lines
-from multiarch.rules import REVIEW_RULES, Finding
+from multiarch.rules import Finding, make_finding
 
-FAILED = REVIEW_RULES["preview-failed"]
 _LONGEST = 400
 _SUMMARY = re.compile(
     r"(preview|update) failed|an unhandled error occurred: program exited with non-zero exit code: \d+"
@@ -61,7 +60,7 @@ def find_failed_preview(change: StackChange) -> Iterator[Finding]:
         if hint:
             lines.append(hint)
     text = "The preview ended with an error: it does not show everything that would change."
-    yield Finding(FAILED, f"stack {preview.stack}", text, tuple(lines))
+    yield make_finding("preview-failed", f"stack {preview.stack}", text, tuple(lines))
 
 
 def _in_one_line(error: str) -> str:

@@ -14,7 +14,7 @@ from multiarch.review.model import Operation, StackChange, State
 from multiarch.review.planned import RELEASE
 from multiarch.review.properties import list_resources
 from multiarch.review.values import format_from_to, limit_lines
-from multiarch.rules import REVIEW_RULES, Finding, Risk
+from multiarch.rules import Finding, Risk, make_finding
 from multiarch.schema.webhook_installation import InstallationValues
 from multiarch.stack.load import merge_values
 
@@ -55,9 +55,7 @@ def find_installation_changes(change: StackChange) -> Iterator[Finding]:
         if lines:
             verb = "It is installed" if step.old is None else "Its settings change"
             risk = found[0][0]
-            yield Finding(
-                REVIEW_RULES[rule], subject, f"{verb}: {lines[0]}.", limit_lines(lines[1:]), (step.urn,), risk
-            )
+            yield make_finding(rule, subject, f"{verb}: {lines[0]}.", limit_lines(lines[1:]), (step.urn,), risk)
 
 
 def _list_paths(old: Properties, new: Properties) -> Iterator[str]:

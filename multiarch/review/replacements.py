@@ -10,14 +10,8 @@ from multiarch.review.model import Operation, StackChange, State, Step
 from multiarch.review.noise import is_of_no_concern
 from multiarch.review.planned import explain_fixed_value
 from multiarch.review.values import format_difference, get_resource_name, limit_lines
-from multiarch.rules import REVIEW_RULES, Finding, Risk
+from multiarch.rules import Finding, Risk, make_finding
 
-REPLACE_STATEFUL = REVIEW_RULES["replace-stateful"]
-DELETE_STATEFUL = REVIEW_RULES["delete-stateful"]
-REPLACE_RUNNING = REVIEW_RULES["replace-running"]
-DELETE_RUNNING = REVIEW_RULES["delete-running"]
-FORGET = REVIEW_RULES["forget-resource"]
-NOT_JUDGED = REVIEW_RULES["not-judged"]
 _SECRET = "kubernetes:core/v1:Secret"  # noqa: S105  (a type: the provider replaces one whose values change)
 _SAFEGUARDS = (
     *("deletionProtection", "enableDeletionProtection", "deletionWindowInDays", "recoveryWindowInDays"),
@@ -40,15 +34,17 @@ def find_replacements(change: StackChange) -> Iterator[Finding]:
         elif held is not None and step.operation is Operation.REPLACE and step.type != _SECRET:
             yield _replaced(step, held)
         elif held is not None and step.operation is Operation.DELETE:
-            rule = DELETE_STATEFUL if held.is_data else DELETE_RUNNING
+            rule = "delete-stateful" if held.is_data else "delete-running"
             text = f"It is deleted. Lost with it: {held.lost}."
-            yield Finding(rule, _subject(step, held), text, tuple(_safeguards(step.old, retained=False)), (step.urn,))
+            yield make_finding(
+                rule, _subject(step, held), text, tuple(_safeguards(step.old, retained=False)), (step.urn,)
+            )
         elif step.operation in _CHANGES and not is_judged(step.type) and not is_of_no_concern(step):
             yield from _not_judged(step)
 
 
 def _replaced(step: Step, held: Holding) -> Finding:
-    rule = REPLACE_STATEFUL if held.is_data else REPLACE_RUNNING
+    rule = "replace-stateful" if held.is_data else "replace-running"
     retained = step.old is not None and step.old.retain_on_delete
     order = {
         True: "The old one is deleted before the new one exists.",
@@ -60,13 +56,13 @@ def _replaced(step: Step, held: Holding) -> Finding:
     risk = Risk.HIGH if step.deletes_first and not retained else None
     rejected = explain_fixed_value(step)
     text = f"{rejected}." if rejected else f"It is replaced by a new one. {fate}"
-    return Finding(rule, _subject(step, held), text, tuple(details), (step.urn,), risk)
+    return make_finding(rule, _subject(step, held), text, tuple(details), (step.urn,), risk)
 
 
 def _forgotten(step: Step, held: Holding | None) -> Finding:
     text = "It leaves Pulumi's state and stays in place (retainOnDelete): it goes on to cost, and nothing updates it."
     risk = None if held is not None else Risk.LOW
-    return Finding(FORGET, _subject(step, held), text, (), (step.urn,), risk)
+    return make_finding("forget-resource", _subject(step, held), text, (), (step.urn,), risk)
 
 
 def _not_judged(step: Step) -> Iterator[Finding]:
@@ -75,7 +71,7 @@ def _not_judged(step: Step) -> Iterator[Finding]:
         details = limit_lines([format_difference(step, path) for path in step.changed])
         # It may hold data.
         risk = Risk.HIGH if step.operation in {Operation.REPLACE, Operation.DELETE} else None
-        yield Finding(NOT_JUDGED, _subject(step, None), text, details, (step.urn,), risk)
+        yield make_finding("not-judged", _subject(step, None), text, details, (step.urn,), risk)
 
 
 def _subject(step: Step, held: Holding | None) -> str:

@@ -7,11 +7,8 @@ from collections.abc import Iterator
 from multiarch.observed.resources.paths import MISSING, get_value_at, list_differences
 from multiarch.review.model import Operation, Preview, StackChange
 from multiarch.review.values import format_from_to, limit_lines
-from multiarch.rules import REVIEW_RULES, Finding
+from multiarch.rules import Finding, make_finding
 
-DELETED = REVIEW_RULES["delete-stack-file"]
-INVALID = REVIEW_RULES["invalid-stack-file"]
-NO_PREVIEW = REVIEW_RULES["no-preview"]
 _UNKNOWN = (
     "Not known without a preview: what changes beside the stack file (program, defaults of AWS, charts), how many "
     "nodes there are, and what was changed outside of Pulumi. A merge request from a fork has no credentials for one."
@@ -25,15 +22,17 @@ def find_stack_file_changes(change: StackChange) -> Iterator[Finding]:
     if before is not None and after is None:
         if not _destroys(change.preview):
             text = f"Its file {before.file} is deleted, but its resources are not: nothing manages them from then on."
-            yield Finding(DELETED, stack, text, (_DESTROY,))
+            yield make_finding("delete-stack-file", stack, text, (_DESTROY,))
         return
     if after is not None and after.plan is None:
-        yield Finding(INVALID, stack, f"{after.file} is invalid.", (after.problem,))
+        yield make_finding("invalid-stack-file", stack, f"{after.file} is invalid.", (after.problem,))
     if not change.preview.source:
         text = "No preview was given: only the stack files are compared."
+        if before is None:
+            text = "The stack is new: its first update creates all of it. No preview was given: only its file is read."
         unread = [f"{before.problem} So nothing is compared with it."] if before and before.problem else []
         keys = [f"Changed: {each}." for each in list_changed_keys(change)]
-        yield Finding(NO_PREVIEW, stack, text, limit_lines((_UNKNOWN, *unread, *keys)))
+        yield make_finding("no-preview", stack, text, limit_lines((_UNKNOWN, *unread, *keys)))
 
 
 def list_changed_keys(change: StackChange) -> Iterator[str]:

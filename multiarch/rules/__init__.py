@@ -16,12 +16,12 @@ from multiarch.rules.node_groups import NODE_GROUPS
 from multiarch.rules.policies import POLICIES
 from multiarch.rules.programs import PROGRAMS
 from multiarch.rules.rebalance import REBALANCE
-from multiarch.rules.reviews import REVIEW_RULES, REVIEW_TOPICS
+from multiarch.rules.reviews import REVIEW_RULES, REVIEW_TOPICS, make_finding
 from multiarch.rules.rule import Finding, Location, Risk, Rule, Severity
 from multiarch.rules.stack_file import STACK_FILE
 from multiarch.rules.webhook import WEBHOOK
 
-__all__ = ["REVIEW_RULES", "REVIEW_TOPICS", "RULES", "Finding", "Location", "Risk", "Rule", "Severity"]
+__all__ = ["REVIEW_RULES", "REVIEW_TOPICS", "RULES", "Finding", "Location", "Risk", "Rule", "Severity", "make_finding"]
 
 SECTIONS: Mapping[str, tuple[Rule, ...]] = MappingProxyType(
     {

@@ -41,9 +41,6 @@ AUTOSCALING = (
             "a private API endpoint in a new VPC: the first run can't install the autoscaler",
             "Begin with autoscaling.use none, and add the autoscaler in a second run from within the VPC; or open "
             "apiEndpoint.public to your address."),
-    error("autoscaler-without-role", "an autoscaler without `addons.podIdentityAgent`, which gives it its IAM role",
-          "Leave the agent on, or set autoscaling.use to none."),
-    error("budget", "a pool's `budget` that is neither a number of nodes nor a percentage", "Write 2 or 10%."),
     error("controller-group",
           "a group for Karpenter's controller that is missing, ambiguous, self-managed, spot, empty, or tainted",
           "Name a managed on-demand group without taints in controllerGroup."),
@@ -78,7 +75,6 @@ AUTOSCALING = (
             "Raise maxSize of one, or set use: none."),
     error("no-instance-type", "a pool that no instance type satisfies", "Relax the requirements of the pool."),
     error("order-names-no-group", "a capacity in `order` that no group or pool has", "Remove it."),
-    error("pool-name", "a pool name that Kubernetes rejects", "Rename the pool."),
     error("pool-not-in-order", "a pool whose capacities are not in `order`",
           "Add one to the order, or remove the pool."),
     warning("amd64-beside-others",

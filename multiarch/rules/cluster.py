@@ -34,7 +34,6 @@ CLUSTER = (
     warning("documentation-cidr", "a CIDR block reserved for documentation in `publicCidrs`",
             "Write the public address that your traffic comes from."),
     error("key-without-encryption", "`kmsKeyArn` with encryption off", "Turn encryption on, or remove the key."),
-    error("kms-key", "a `kmsKeyArn` that is not a key ARN", "Write arn:aws:kms:REGION:ACCOUNT:key/ID (not an alias)."),
     error("principal", "an entry of `access` that is not the ARN of an IAM role or user",
           "Write arn:aws:iam::ACCOUNT:role/NAME."),
     error("principal-twice", "an ARN that `access` has twice", "Remove one."),
@@ -63,8 +62,6 @@ CLUSTER = (
           "being created or deleted; found like `fixed-value`", "Check the name and aws:region."),
     error("cluster-differs", "a value below `cluster`, or `kubernetesVersion`, that differs from the existing "
           "cluster's; found like `fixed-value`", "Run `multiarch stack pin STACK`."),
-    error("security-group-id", "an entry of `cluster.securityGroups` that is not an ID",
-          "Write an ID such as sg-0123456789abcdef0."),
     error("not-in-cluster-vpc", "a subnet or security group that does not exist or is not in the existing cluster's "
           "VPC, or a subnet of another zone; found like `fixed-value`", "Correct it, or remove it and run "
           "`multiarch stack pin STACK`."),
@@ -79,8 +76,6 @@ CLUSTER = (
             "takes no access entries", "Add the line in the output awsAuth after the first `pulumi up`."),
     warning("prod-unprotected", "production with `deletionProtection: false`",
             "Remove the line: production is protected by default."),
-    error("addon-version", "a version that is not an EKS add-on version",
-          "Write a version such as v1.12.4-eksbuild.1."),
     error("addon-own-key", "an add-on in `addons.extra` that has a key of its own", "Write its own key."),
     warning("addon-unknown", "an add-on in `addons.extra` that nothing is known of, with a name close to a known one",
             "Correct the name, or acknowledge the warning."),
@@ -95,14 +90,14 @@ CLUSTER = (
     error("addon-service-account", "a role for an add-on whose service account or namespace is unknown",
           "Write serviceAccount and namespace, or run `multiarch stack pin STACK`, which queries EKS."),
     error("addon-pod-identity", "a version of an add-on that takes no role by Pod Identity", "Use a later version."),
-    error("addon-without-role", "an add-on's role without `addons.podIdentityAgent`, which gives it to its pods",
-          "Leave the agent on, or write policies: []."),
     warning("addon-without-policies", "an add-on that calls AWS without permissions",
             "Write policies or statements; policies: [] if it needs none."),
+    error("pod-identity-agent", "pods that get their IAM role from the Pod Identity agent, without it: those of an "
+          "autoscaler, an add-on, the webhook, rebalancing, or `iam.serviceAccounts`",
+          "Leave addons.podIdentityAgent on, or do without the roles: policies: [] of an add-on, registries.ecr: false "
+          "of the webhook, ecrRepositories: [] of rebalance, credentials: irsa of a service account."),
     warning("no-vpc-cni", "`addons.vpcCni` turned off; without a CNI nodes never become ready",
             "Install another CNI as soon as the cluster exists."),
-    error("ebs-csi-without-role", "the EBS CSI driver without the Pod Identity agent",
-          "Leave the agent on, or turn off addons.ebsCsi."),
     error("storage-class", "`storageClass: true` without the EBS CSI driver",
           "Turn on addons.ebsCsi, or remove storageClass."),
     warning("storage-class-unreachable",
@@ -147,8 +142,6 @@ CLUSTER = (
           "second one", "Remove one of them."),
     warning("service-account-without-policies", "a role in `iam.serviceAccounts` without permissions",
             "Write policies or statements."),
-    error("service-account-without-role", "a role in `iam.serviceAccounts` without the Pod Identity agent, which gives "
-          "it to pods", "Leave addons.podIdentityAgent on, or write credentials: irsa."),
     error("service-account-existing-role", "policies or statements in `iam.serviceAccounts` beside an existing role in "
           "`iam.roles`, which would not get them", "Remove them, and give the role its policies where it is made."),
     error("workload-name", "a namespace, service account or Fargate profile with a name that EKS or Kubernetes rejects",
@@ -197,8 +190,7 @@ NETWORK = (
           "Add them to network.endpoints, or use nat: single."),
     error("existing-network", "keys of a new VPC beside those of an existing one",
           "Omit the key, or vpcId and the subnet IDs."),
-    error("vpc-id", "a `vpcId` that is missing or not a VPC ID", "Write an ID such as vpc-0123456789abcdef0."),
-    error("subnet-id", "a string that is not a subnet ID", "Write an ID such as subnet-0123456789abcdef0."),
+    error("vpc-id", "subnets of an existing VPC without its `vpcId`", "Write an ID such as vpc-0123456789abcdef0."),
     error("subnets", "fewer than two private subnets, or a subnet named twice", "List at least two."),
     warning("one-zone", "the subnets of an existing cluster's nodes in one zone", "Add subnets of another zone."),
 )

@@ -36,7 +36,6 @@ IMAGES = (
           "an image without the driver that an instance type needs: G7 with releases before 20260917, EFA on types "
           "without NVIDIA or Neuron devices with releases before 20260505",
           "Pin a later release with `multiarch stack pin --upgrade STACK`, or leave those types out."),
-    error("ami-id", "an `ami.id` that is not an AMI ID", "Write an ID such as ami-0123456789abcdef0."),
     error("ami-release", "an `ami.release` that is not a release of the family", "Run `multiarch stack pin STACK`."),
     error("ami-release-version", "an `ami.release` for another Kubernetes version",
           "Run `multiarch stack pin --upgrade STACK`."),

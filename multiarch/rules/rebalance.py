@@ -6,25 +6,10 @@ from multiarch.rules.rule import error, warning
 
 # fmt: off
 REBALANCE = (
-    error("rebalance-image-missing",
-          "`rebalance.enabled` without an image, and without `admissionWebhook.image`: there is no public one",
-          "Push the project's image to a registry of yours, and name it in rebalance.image."),
-    error("rebalance-image", "a `rebalance.image` that is not an image reference",
-          "Write REGISTRY/REPOSITORY@sha256:DIGEST."),
     warning("rebalance-image-not-pinned", "a `rebalance.image` without a digest: the tag may be moved",
             "Write REGISTRY/REPOSITORY@sha256:DIGEST."),
-    error("rebalance-no-way-out", "a `rebalance.image` outside of Amazon ECR with `nat: none`: nodes can't pull it",
-          "Push it to a private repository of Amazon ECR, or use nat: single or per-zone."),
     warning("rebalance-not-used", "settings of `rebalance` without `enabled: true`",
             "Set rebalance.enabled: true, or remove them."),
-    error("rebalance-repository",
-          "an entry of `rebalance.ecrRepositories` that is neither a repository's name nor an ARN",
-          "Write a name such as team/*, or arn:aws:ecr:REGION:ACCOUNT:repository/NAME."),
-    error("rebalance-pull-secret", "an entry of `rebalance.pullSecrets` that is not NAMESPACE/NAME",
-          "Write the Secret's namespace and name: team-a/registry."),
-    error("rebalance-without-role",
-          "`rebalance` without `addons.podIdentityAgent`, which gives it its role for Amazon ECR",
-          "Leave the agent on, or set rebalance.ecrRepositories: []."),
     error("rebalance-schedule", "a `rebalance.schedule` or its `quietHours.schedule` that is not a cron schedule",
           "Write cron in UTC: 0 8 * * mon-fri."),
     error("rebalance-duration", "a `rebalance.pace` or its `quietHours.duration` that is not a positive duration, or "

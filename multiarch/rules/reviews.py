@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from types import MappingProxyType
 
-from multiarch.rules.rule import Risk, Rule, review_rule
+from multiarch.rules.rule import Finding, Risk, Rule, review_rule
 
 # fmt: off
 REVIEW_TOPICS: Mapping[str, tuple[Rule, ...]] = MappingProxyType({
@@ -15,7 +16,7 @@ REVIEW_TOPICS: Mapping[str, tuple[Rule, ...]] = MappingProxyType({
                     "What does `pulumi preview --diff` show where this part would look?"),
         review_rule("preview-failed", Risk.HIGH,
                     "previews that ended with an error, and so do not show everything",
-                    "Does the preview run after the error is mended?"),
+                    "Does the preview run after the error is fixed?"),
         review_rule("delete-stack-file", Risk.HIGH,
                     "stack files that are deleted while the stack may still have resources",
                     "Was `pulumi destroy` run, with the stack file, before the file is deleted?"),
@@ -187,6 +188,18 @@ REVIEW_TOPICS: Mapping[str, tuple[Rule, ...]] = MappingProxyType({
 })
 # fmt: on
 REVIEW_RULES: Mapping[str, Rule] = MappingProxyType(
-    {rule.name: rule for rules in REVIEW_TOPICS.values() for rule in rules}
+    {rule.name: replace(rule, topic=topic) for topic, rules in REVIEW_TOPICS.items() for rule in rules}
 )
 """Every rule of a review by its name, in the order of the topics."""
+
+
+def make_finding(
+    name: str,
+    subject: str,
+    text: str,
+    details: tuple[str, ...] = (),
+    urns: tuple[str, ...] = (),
+    risk: Risk | None = None,
+) -> Finding:
+    """Return a finding of the rule of a review that is called ``name``."""
+    return Finding(REVIEW_RULES[name], subject, text, details, urns, risk)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import field
 from enum import IntEnum, StrEnum
 
 from multiarch.frozen import dataclass
@@ -30,7 +31,7 @@ class Rule:
 
     ``finds`` names in a few words what is wrong; for ``stack check`` it completes "rejects …". ``fix`` is shown
     with each problem that has no more specific hint; of a review it is what a reviewer should check before agreeing.
-    ``risk`` is that of a review's rules.
+    ``risk`` and ``topic`` are those of a review's rules.
     """
 
     name: str
@@ -38,6 +39,7 @@ class Rule:
     finds: str
     fix: str
     risk: Risk = Risk.NONE
+    topic: str = field(default="", compare=False)
 
 
 @dataclass(frozen=True, slots=True)

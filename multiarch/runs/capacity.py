@@ -12,7 +12,7 @@ from multiarch.capacity.evaluation import Evaluation
 from multiarch.capacity.failures import list_failures, parse_failure
 from multiarch.capacity.headroom import Headroom, build_headroom_manifests, plan_headroom
 from multiarch.capacity.model import CapacityFailure, CapacityReport
-from multiarch.capacity.recommendation.changes import ValueChange, apply_changes
+from multiarch.capacity.recommendation.changes import apply_changes
 from multiarch.capacity.recommendation.recommend import Recommendation, find_recommendation
 from multiarch.capacity.recommendation.search import TimeLimit
 from multiarch.capacity.workloads import ImageSupport, WorkloadName
@@ -107,29 +107,13 @@ def recommend_change(
     Raises MultiarchError without the optimiser, for a file that can't be edited, and if the stack does not allow the
     sizes, as when its subnets are too small.
     """
-    planned = evaluate.nodes is None
-    if not planned and plan.autoscaling.use is Autoscaler.NONE:
+    if evaluate.nodes is not None and plan.autoscaling.use is Autoscaler.NONE:
         raise MultiarchError(
             "--recommend with --live needs an autoscaler: without one the cluster keeps the nodes that it has.",
             hint="Use --manifests instead of --live: each node group then starts with its desiredSize.",
         )
     text = path.read_bytes().decode("utf-8")
-
-    def replan(changes: Sequence[ValueChange]) -> Plan | None:
-        try:
-            return make_plan(load_file(path, text=apply_changes(text, changes)), today=get_today())
-        except StackError:
-            return None
-
-    result = find_recommendation(
-        plan,
-        failures,
-        evaluate,
-        prices,
-        # The nodes of a live cluster belong to the groups that there are.
-        replan=replan if planned else None,
-        limit=TimeLimit(seconds),
-    )
+    result = find_recommendation(plan, failures, evaluate, prices, limit=TimeLimit(seconds))
     if not result.changes:
         return RecommendedChange(
             format_path(path), written=False, result=result, report=result.report, old=text, new=text

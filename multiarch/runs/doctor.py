@@ -19,7 +19,7 @@ from multiarch.doctor import account, in_cluster, programs, quotas, reach, route
 from multiarch.doctor.existing import (
     OWN_TAG,
     Clients,
-    FoundCluster,
+    OwnCluster,
     find_fixed_changes,
     find_foreign_log_group,
     read_log_group,
@@ -149,8 +149,8 @@ def check_existing_cluster(sources: StackSources) -> Iterator[CheckResult]:
             yield from account.judge_problems("cluster", fine, obstacles)
         yield from unread
         return
-    if isinstance(sources.cluster, FoundCluster):
-        yield from account.judge_cluster(plan.cluster.name, sources.cluster)
+    if isinstance(sources.cluster, OwnCluster):
+        yield from account.judge_cluster(sources.cluster)
         found = find_fixed_changes(plan, origin, sources.cluster)
         yield from account.judge_problems("cluster", f"{plan.cluster.name} has the stack's fixed values", found)
         return
@@ -311,7 +311,7 @@ def check_api(sources: StackSources) -> Iterator[CheckResult]:
 def check_inside(sources: StackSources) -> Iterator[CheckResult]:
     """Check who may use an existing cluster, and whether others have objects that the stack declares there."""
     plan, found, denied, user = sources.plan, sources.cluster, None, ""
-    if not isinstance(plan.cluster, ExistingClusterPlan) or not isinstance(found, EksCluster):
+    if not isinstance(plan.cluster, ExistingClusterPlan) or found is None:
         return
     if not reach.needs_api(plan):
         return
@@ -362,7 +362,7 @@ def _list_own(sources: StackSources) -> frozenset[str]:
 
 def check_releases(sources: StackSources) -> Iterator[CheckResult]:
     """Check the stack's Helm releases in an existing cluster."""
-    own = reach.list_releases(sources.plan)
+    own = reach.list_charts(sources.plan).keys()
     if sources.cluster is None or not own:
         return
     with sources.open_cluster(sources.cluster) as cluster:

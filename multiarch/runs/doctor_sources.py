@@ -12,7 +12,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from multiarch.doctor.existing import Clients, FoundCluster, read_cluster
+from multiarch.doctor.existing import Clients, read_cluster
 from multiarch.doctor.joined import JoinedCluster, read_joined_cluster
 from multiarch.doctor.model import CheckResult
 from multiarch.errors import OutsideError
@@ -57,13 +57,13 @@ class StackSources(MachineSources):
         return read_joined_cluster(self.clients, self.plan)
 
     @cached_property
-    def cluster(self) -> FoundCluster | EksCluster | None:
+    def cluster(self) -> EksCluster | None:
         """The cluster of the stack's name, read once."""
         is_theirs = isinstance(self.plan.cluster, ExistingClusterPlan)
         return self.joined.cluster if is_theirs else read_cluster(self.clients, self.plan)
 
     @contextmanager
-    def open_cluster(self, found: FoundCluster | EksCluster) -> Iterator[KubernetesCluster]:
+    def open_cluster(self, found: EksCluster) -> Iterator[KubernetesCluster]:
         """Open the Kubernetes API with the kubeconfig that was given, otherwise as Pulumi does.
 
         Raises MultiarchError, also for a kubeconfig of another cluster.

@@ -12,7 +12,7 @@ from multiarch.images.model import Judgement, Verdict
 from multiarch.images.verdict import judge_architectures
 from multiarch.observed.images import RegistryAccess, use_registry
 from multiarch.policies import build_policies
-from multiarch.policies.model import DeclaredResource, check_policy
+from multiarch.policies.model import check_policy
 from multiarch.registry.reference import InvalidReferenceError, parse_reference
 from multiarch.rules import Severity
 from multiarch.rules.policies import POLICIES
@@ -54,10 +54,7 @@ def _is_said(problem: Problem) -> bool:
 
 def find_violations(plan: Plan, file: str, project: Path | None = None) -> list[Problem]:
     """Return what violates a policy among the resources of a plan. Raises as :func:`with_policies` does."""
-    resources = [
-        DeclaredResource(each.urn, each.type, each.name, each.inputs, each.ignore_changes, frozenset(each.dependencies))
-        for each in load_rendering(find_root(project)).declare(plan).resources
-    ]
+    resources = load_rendering(find_root(project)).declare(plan).resources
     said = {_PINNED for each in plan.warnings if _is_said(each)}
     return [
         Problem(found.rule.name, found.text, file=file, key=found.subject)

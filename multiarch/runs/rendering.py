@@ -11,19 +11,10 @@ from pathlib import Path
 from types import ModuleType
 
 from multiarch.errors import MultiarchError, Problem, StackError
+from multiarch.observed.resources.declared import DeclaredResource
 from multiarch.runs.stacks import load_plan
 from multiarch.serialization import OMITTED, JsonProperty
 from multiarch.stack.yaml_source import format_path
-
-
-@dataclass(frozen=True, slots=True)
-class ResourceNode:
-    """One resource of the tree."""
-
-    urn: str
-    parent: str
-    type: str
-    name: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +24,7 @@ class Rendered:
     file: str
     stack: str = ""
     directory: str = ""
-    resources: tuple[ResourceNode, ...] = ()
+    resources: tuple[DeclaredResource, ...] = ()
     files: tuple[str, ...] = ()
     problems: tuple[Problem, ...] = ()
     fault: str = ""
@@ -70,9 +61,9 @@ def _one(path: Path, root: Path, target: Path) -> Rendered:
         return Rendered(file, fault=str(error), exit_code=error.exit_code)
     return Rendered(
         file=file,
-        stack=rendered.stack,
+        stack=plan.stack,
         directory=str(rendered.directory),
-        resources=tuple(ResourceNode(r.urn, r.parent, r.type, r.name) for r in rendered.resources),
+        resources=rendered.declared.resources,
         files=tuple(path.as_posix() for path in rendered.files),
         problems=plan.warnings,
     )

@@ -48,7 +48,7 @@ class NodeSourceReader:
     """Reads the sources one after another.
 
     ``plan`` None: a cluster without a stack, whose name is ``cluster``. ``failed`` names the sources that could not be
-    read; ``notes`` say why.
+    read, by the reason; ``notes`` say what else there is to know.
     """
 
     cluster: str
@@ -60,7 +60,7 @@ class NodeSourceReader:
     deadline: float = 300.0
     progress: Progress = ignore_progress
     notes: list[str] = field(default_factory=list)
-    failed: list[str] = field(default_factory=list)
+    failed: dict[str, list[str]] = field(default_factory=dict)
     _clients: dict[str, Any] = field(default_factory=dict)
 
     def read(self) -> NodeReadings:
@@ -74,7 +74,7 @@ class NodeSourceReader:
         nodes = self._try("the Nodes", lambda: self._nodes(region))
         instances = self._instances(nodes or ())
         if nodes is None and instances is None:
-            raise OutsideError(f"Nothing is known about the nodes of {self.cluster}. {' '.join(self.notes)}")
+            raise OutsideError(f"Nothing is known about the nodes of {self.cluster}. {' '.join(self._notes())}")
         if instances is not None:
             self._check_same_cluster(nodes or (), instances)
         sources = NodeReadings(
@@ -94,17 +94,21 @@ class NodeSourceReader:
             *(self._try("the cluster autoscaler", lambda: self._judge_autoscaler(region)) or ()),
             *(self._try("the NodePools", lambda: self._judge_weights(region)) or ()),
         )
-        return replace(sources, boot=self._boot(sources), findings=findings, notes=tuple(self.notes))
+        return replace(sources, boot=self._boot(sources), findings=findings, notes=self._notes())
 
     def _try(self, what: str, work: Callable[[], Result]) -> Result | None:
-        """Return the result; None if AWS or the cluster does not give it, with a note."""
+        """Return the result; None if AWS or the cluster does not give it: :meth:`_notes` says why."""
         try:
             with translate_failures():
                 return work()
         except OutsideError as error:
-            self.failed.append(what)
-            self.notes.append(f"Not read: {what}. {error.message} {error.hint}".rstrip())
+            self.failed.setdefault(str(error), []).append(what)
             return None
+
+    def _notes(self) -> tuple[str, ...]:
+        """Return the notes, each reason once."""
+        unread = (f"Not read: {', '.join(what)}. {why}" for why, what in self.failed.items())
+        return (*unread, *self.notes)
 
     def _client(self, service: str) -> Any:  # noqa: ANN401  (boto3 is untyped)
         if service not in self._clients:

@@ -6,10 +6,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 from pydantic import Field, create_model
 from pydantic.alias_generators import to_snake
 
-from multiarch.facts.addons import AddOn, add_on, add_ons
+from multiarch.facts.addons import VERSION, AddOn, add_on, add_ons
 from multiarch.facts.extra_addons import find_extra
-from multiarch.schema.base import NAME_KEY, Section
+from multiarch.schema.base import NAME_KEY, Section, take_form
 from multiarch.schema.iam import PolicyArn, PolicyStatement
+
+_VERSION = take_form(f"^{VERSION}$", "the version of an EKS add-on, such as v1.12.4-eksbuild.1")
 
 
 class Addon(Section):
@@ -17,7 +19,7 @@ class Addon(Section):
 
     enabled: bool = True
     """Install it."""
-    version: str | None = None
+    version: Annotated[str, _VERSION] | None = None
     """An exact version such as ``v1.12.4-eksbuild.1``. ``multiarch stack pin`` writes it. Default: EKS's default
     for the cluster's version.
     """

@@ -1,10 +1,7 @@
 """The section ``admissionWebhook`` of the stack file: the installation's values, and what only a stack has."""
 
-from typing import Annotated
-
-from pydantic import Field
-
 from multiarch.schema.base import get_section_default
+from multiarch.schema.iam import EcrRepository
 from multiarch.schema.webhook import WebhookConfiguration
 from multiarch.schema.webhook_installation import Image, InstallationValues
 
@@ -18,7 +15,7 @@ class AdmissionWebhook(InstallationValues):
     """The webhook's image, with its registry and a tag or, better, a digest. Required with ``enabled``: there is no
     public one, so build it, and push it to a registry that the nodes can pull from.
     """
-    ecr_repositories: list[Annotated[str, Field(examples=["shop/*"])]] = ["*"]
+    ecr_repositories: list[EcrRepository] = ["*"]
     """Amazon ECR repositories that the webhook may read: names in the stack's account and region, with ``*`` for any
     part, or ARNs.
     """

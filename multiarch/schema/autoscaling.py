@@ -4,11 +4,24 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Field
 
-from multiarch.schema.base import Section, TaintText, get_section_default, reject_duplicates
+from multiarch.schema.base import Label, Section, TaintText, get_section_default, reject_duplicates, take_form
 from multiarch.schema.kubelet import InstanceStorePolicy, Kubelet, PlacementGroup
 
 KindName = Literal["arm64-reserved", "arm64-spot", "arm64-on-demand", "amd64-reserved", "amd64-spot", "amd64-on-demand"]
 _Bought = Literal["on-demand", "spot"]
+_NUMBER = "(0|[1-9][0-9]{0,5})"
+_VERSION = rf"^{_NUMBER}\.{_NUMBER}\.{_NUMBER}$"
+_Reservation = Annotated[
+    str, take_form("^cr-[0-9a-f]+$", "the ID of a capacity reservation, such as cr-0123456789abcdef0")
+]
+_PoolName = Annotated[
+    str,
+    # It becomes a label value, with the longest capacity appended: -arm64-on-demand.
+    take_form(
+        "^[a-z0-9]([-.a-z0-9]{0,45}[a-z0-9])?$",
+        "at most 47 lower-case letters, digits, '-' and '.', a letter or digit first and last",
+    ),
+]
 Order = Annotated[list[KindName], Field(min_length=1), AfterValidator(reject_duplicates)]
 
 
@@ -19,7 +32,7 @@ class ClusterAutoscaler(Section):
     """The existing cluster has one already. The stack then adds its priorities and the tags of the node groups; its
     owner sets the flags that ``multiarch stack explain`` shows.
     """
-    namespace: Annotated[str, Field(pattern="^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$")] = "kube-system"
+    namespace: Label = "kube-system"
     """The namespace of an installed autoscaler, its flag ``--namespace``: there it reads its priorities."""
     priorities: dict[str, Annotated[int, Field(ge=1)]] = {}
     """Priorities of single groups, by name, where the order of capacities is not enough. The higher wins; 1 or more."""
@@ -78,7 +91,9 @@ class NodePool(Section):
     """The most vCPUs of each NodePool."""
     memory_limit: str | None = None
     """The most memory of each NodePool, such as 512Gi."""
-    budget: str = "10%"
+    budget: Annotated[
+        str, take_form("^((100|[0-9]{1,2})%|[0-9]+)$", "a number of nodes or a percentage, such as 2 or 10%")
+    ] = "10%"
     """Nodes that may be disrupted at once, a number or per cent."""
     quiet_hours: QuietHours | None = None
     """When no node is consolidated or replaced after a change. Expiry and interruptions of spot nodes go on."""
@@ -105,7 +120,7 @@ class Karpenter(Section):
     """The existing cluster has Karpenter already. The stack then adds an EC2NodeClass and NodePools."""
     node_role: str | None = None
     """The name of the IAM role of the nodes, which the installed controller may pass. Required with ``installed``."""
-    version: str | None = None
+    version: Annotated[str, take_form(_VERSION, "a version of three numbers, such as 1.14.1")] | None = None
     """The version of its charts, such as 1.14.1, where the pinned one is not wanted yet."""
     controller_group: str | None = None
     """The managed node group that runs the controller. Default: the only one that it can run on."""
@@ -115,9 +130,7 @@ class Karpenter(Section):
     """Volume in GiB; encrypted gp3."""
     instance_store_policy: InstanceStorePolicy | None = None
     """``RAID0`` puts images, logs and volumes of pods (emptyDir) on the local NVMe disks of nodes that have some."""
-    capacity_reservations: Annotated[
-        list[Annotated[str, Field(pattern="^cr-[0-9a-f]+$")]], Field(max_length=30), AfterValidator(reject_duplicates)
-    ] = []
+    capacity_reservations: Annotated[list[_Reservation], Field(max_length=30), AfterValidator(reject_duplicates)] = []
     """IDs of the capacity reservations that pools with the capacity type ``reserved`` use."""
     placement_group: PlacementGroup | None = None
     """The name of a placement group, which exists already, for all of its nodes."""
@@ -136,7 +149,7 @@ class Karpenter(Section):
     """Replace spot nodes by cheaper spot nodes too: Karpenter's feature gate SpotToSpotConsolidation, which is alpha.
     It needs pools with 15 instance types or more.
     """
-    node_pools: Annotated[dict[str, NodePool], Field(max_length=20)] = {}
+    node_pools: Annotated[dict[_PoolName, NodePool], Field(max_length=20)] = {}
     """NodePool settings by name. Default: one, ``general``, with everything's default."""
 
 
@@ -160,7 +173,7 @@ class AutoMode(Section):
     """The name of an IAM role that nodes of the existing cluster run under, which has its access entry. Default: a role
     of the stack.
     """
-    node_pools: Annotated[dict[str, AutoModeNodePool], Field(max_length=20)] = {}
+    node_pools: Annotated[dict[_PoolName, AutoModeNodePool], Field(max_length=20)] = {}
     """NodePool settings by name. Default: one, ``general``, with everything's default."""
 
 

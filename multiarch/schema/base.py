@@ -137,8 +137,20 @@ def declare_form(pattern: str, words: str) -> str:
     return pattern
 
 
+def take_form(pattern: str, words: str, *examples: str) -> Any:  # noqa: ANN401  (as of pydantic's Field)
+    """Return the field of strings, or keys, of a form: ``words`` say in messages what the pattern takes."""
+    return Field(pattern=declare_form(pattern, words), examples=[*examples] or None)
+
+
+AWS_ID = "([0-9a-f]{8}|[0-9a-f]{17})"
+"""What follows the kind of a resource in an ID of EC2."""
 NAME_KEY = declare_form("^[A-Za-z0-9_-]+$", "letters, digits, - and _")
 POLICY_KEY = declare_form("^[A-Za-z0-9]+$", "letters and digits")
+LABEL_PATTERN = declare_form(
+    "^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$", "at most 63 lower-case letters, digits and hyphens, such as team-a"
+)
+Label = Annotated[str, Field(pattern=LABEL_PATTERN)]
+"""A DNS label, as names of namespaces are."""
 RetentionDays = Literal[
     1, 3, 5, 7, 14, 30, 60, 90, 120, 150, 180, 365, 400, 545, 731, 1096, 1827, 2192, 2557, 2922, 3288, 3653
 ]

@@ -6,7 +6,8 @@ from typing import Annotated, Literal
 from pydantic import AfterValidator, Field
 
 from multiarch.errors import KeyPath
-from multiarch.schema.base import NAME_KEY, POLICY_KEY, RetentionDays, Section, reject_duplicates
+from multiarch.schema.base import AWS_ID, NAME_KEY, POLICY_KEY, RetentionDays, Section, reject_duplicates, take_form
+from multiarch.schema.network import SubnetId
 
 NEW_CLUSTER_KEYS = (
     "clusterName",
@@ -24,6 +25,16 @@ NEW_CLUSTER_KEYS = (
 )
 """The keys of a stack that describe a new cluster."""
 CLUSTER_ADMIN_POLICY, VIEW_POLICY = "AmazonEKSClusterAdminPolicy", "AmazonEKSViewPolicy"
+SecurityGroupId = Annotated[
+    str, take_form(f"^sg-{AWS_ID}$", "the ID of a security group, such as sg-0123456789abcdef0")
+]
+KeyArn = Annotated[
+    str,
+    take_form(
+        "^arn:aws[a-z-]*:kms:[a-z0-9-]+:[0-9]{12}:key/[A-Za-z0-9_-]+$",
+        "the ARN of a KMS key, arn:aws:kms:REGION:ACCOUNT:key/ID, not of an alias",
+    ),
+]
 LogType = Literal["api", "audit", "authenticator", "controllerManager", "scheduler"]
 
 
@@ -32,9 +43,9 @@ class ExistingCluster(Section):
 
     existing: str
     """The name of the cluster. The stack adds nodes to it, and changes nothing else of it."""
-    subnets: dict[str, list[str]] = {}
+    subnets: dict[str, list[SubnetId]] = {}
     """The private subnets of new nodes: lists of IDs by zone."""
-    security_groups: list[str] = []
+    security_groups: list[SecurityGroupId] = []
     """The security groups of new nodes: IDs. Default: the one that EKS made for the cluster. Nodes of other groups than
     the cluster's other nodes may not reach their pods.
     """
@@ -55,7 +66,7 @@ class SecretsEncryption(Section):
 
     enabled: bool = True
     """EKS can't take encryption back: once on, it stays on for the cluster's life."""
-    kms_key_arn: str | None = None
+    kms_key_arn: KeyArn | None = None
     """An existing key. Default: a key of this stack's own, rotated every year."""
 
 

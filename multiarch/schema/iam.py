@@ -1,10 +1,11 @@
 """IAM roles in organisations with guard rails: boundary, path, roles that exist already, policies of nodes."""
 
+import re
 from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Field
 
-from multiarch.schema.base import NAME_KEY, Section, declare_form, reject_duplicates
+from multiarch.schema.base import NAME_KEY, Section, declare_form, reject_duplicates, take_form
 
 _ROLE = declare_form(
     r"^arn:aws[a-z-]*:iam::[0-9]{12}:role/[A-Za-z0-9_+=,.@/-]+$",
@@ -14,9 +15,11 @@ _POLICY = declare_form(
     r"^arn:aws[a-z-]*:iam::([0-9]{12}|aws):policy/[A-Za-z0-9_+=,.@/-]+$",
     "the ARN of a managed policy, such as arn:aws:iam::111122223333:policy/boundary",
 )
-_REPOSITORY = declare_form(
+# Source: Amazon ECR API reference, CreateRepository, repositoryName; ``*`` as in IAM.
+_REPOSITORY = take_form(
     r"^([a-z0-9*][a-z0-9._/*-]{0,255}|arn:[a-z-]+:ecr:[a-z0-9*-]+:[0-9*]+:repository/[a-z0-9._/*-]+)$",
     "names of repositories of Amazon ECR or their ARNs, such as k8s/*",
+    "k8s/*",
 )
 # An action of every service is "*"; who wants that attaches AdministratorAccess, which shows in reviews.
 _ACTION = declare_form(r"^[a-z0-9-]+:[A-Za-z0-9*?]+$", "an action of an AWS service, such as s3:GetObject or s3:List*")
@@ -30,6 +33,16 @@ _OPERATOR = declare_form(
 _PATH = declare_form(r"^/([A-Za-z0-9_+=,.@-]+/)*$", "a path that begins and ends with a slash, such as /teams/shop/")
 RoleArn = Annotated[str, Field(pattern=_ROLE)]
 PolicyArn = Annotated[str, Field(pattern=_POLICY)]
+
+
+def _reject_host(repository: str) -> str:
+    """Return a repository without its registry's host: IAM would look for one of that name."""
+    if re.match(r"[0-9]{12}\.dkr[.-]ecr[.-]", repository):
+        raise ValueError(f"{repository} has the registry's host before the repository's name")
+    return repository
+
+
+EcrRepository = Annotated[str, _REPOSITORY, AfterValidator(_reject_host)]
 
 
 class PolicyStatement(Section):
@@ -78,7 +91,7 @@ class Iam(Section):
     """
     node_policies: Annotated[list[PolicyArn], Field(max_length=16), AfterValidator(reject_duplicates)] = []
     """ARNs of managed policies that the roles of nodes get in addition, where the stack creates these roles."""
-    pull_through_repositories: list[Annotated[str, Field(pattern=_REPOSITORY, examples=["k8s/*"])]] = []
+    pull_through_repositories: list[EcrRepository] = []
     """Repositories of pull-through caches in Amazon ECR that nodes and Fargate may create when they pull an image for
     the first time, where the stack creates their roles: names in the account and region of the stack, or ARNs, with
     ``*``.

@@ -4,7 +4,7 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Field
 
-from multiarch.schema.base import RetentionDays, Section, reject_duplicates
+from multiarch.schema.base import AWS_ID, RetentionDays, Section, reject_duplicates, take_form
 
 Endpoint = Literal[
     "autoscaling",
@@ -22,6 +22,8 @@ Endpoint = Literal[
     "ssmmessages",
     "sts",
 ]
+SubnetId = Annotated[str, take_form(f"^subnet-{AWS_ID}$", "the ID of a subnet, such as subnet-0123456789abcdef0")]
+VpcId = Annotated[str, take_form(f"^vpc-{AWS_ID}$", "the ID of a VPC, such as vpc-0123456789abcdef0")]
 ZoneNames = Annotated[list[str], Field(min_length=2, max_length=6), AfterValidator(reject_duplicates)]
 
 
@@ -55,21 +57,23 @@ class Network(Section):
     """
     flow_logs: FlowLogs | None = None
     """Log the traffic of the new VPC, for example ``{traffic: REJECT}``. Default: no flow logs."""
-    vpc_id: str | None = None
+    vpc_id: VpcId | None = None
     """An existing VPC. Then ``privateSubnets`` or ``privateSubnetIds`` is needed too, and cidr, podCidr, zones, nat,
     endpoints and flowLogs are not allowed.
     """
     private_subnets: Annotated[
-        dict[str, list[str]] | None, Field(examples=[{"eu-west-1a": ["subnet-0aaaaaaaaaaaaaaa1"]}])
+        dict[str, list[SubnetId]] | None, Field(examples=[{"eu-west-1a": ["subnet-0aaaaaaaaaaaaaaa1"]}])
     ] = None
     """The existing subnets that nodes and the control plane's network interfaces use: lists of IDs by zone, two zones
     at least. Node groups may then have ``zones`` and ``onePerZone``.
     """
-    private_subnet_ids: list[str] | None = None
+    private_subnet_ids: list[SubnetId] | None = None
     """The same as a list of IDs. The zones then have no names here."""
-    control_plane_subnet_ids: list[str] | None = None
+    control_plane_subnet_ids: list[SubnetId] | None = None
     """Subnets for the control plane's network interfaces alone, in two zones at least. Default: those of nodes."""
-    pod_subnets: Annotated[dict[str, str] | None, Field(examples=[{"eu-west-1a": "subnet-0ccccccccccccccc1"}])] = None
+    pod_subnets: Annotated[dict[str, SubnetId] | None, Field(examples=[{"eu-west-1a": "subnet-0ccccccccccccccc1"}])] = (
+        None
+    )
     """Existing subnets for pods alone, one for each zone of ``privateSubnets`` (custom networking of the VPC CNI).
     Default: pods have addresses of their node's subnet.
     """

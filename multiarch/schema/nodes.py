@@ -5,13 +5,22 @@ from typing import TYPE_CHECKING, Annotated, Literal
 from pydantic import AfterValidator, Field
 
 from multiarch.facts.ami_families import NODE_FAMILIES
-from multiarch.schema.base import Section, TaintText, get_section_default, reject_duplicates
+from multiarch.schema.base import AWS_ID, Section, TaintText, get_section_default, reject_duplicates, take_form
 from multiarch.schema.kubelet import InstanceStorePolicy, Kubelet, PlacementGroup
 
 if TYPE_CHECKING:
     AmiFamilyName = str
 else:
     AmiFamilyName = Literal[tuple(map(str, NODE_FAMILIES))]
+KUBELET_FLAG = r"^--[a-z][a-z0-9-]*(=[!#-&(-\[\]-~]*)?$"
+"""A flag of ``kubeletExtraArgs``.
+
+It passes through an environment variable of a systemd unit, on AL2 (``bootstrap.sh``) and AL2023 (nodeadm's
+``internal/kubelet/environment.go``): white space ends a flag there, quotes and backslashes are interpreted.
+"""
+_KubeletFlag = Annotated[
+    str, take_form(KUBELET_FLAG, "a flag, --name=value, of ASCII without spaces, quotes and backslashes")
+]
 InstanceTypes = Annotated[list[str], Field(min_length=1, max_length=20), AfterValidator(reject_duplicates)]
 
 
@@ -22,7 +31,7 @@ class Ami(Section):
     """The EKS release of the image, such as ``1.35.0-20260715``. ``multiarch stack pin`` writes it beside ``id``. Alone
     it is for managed groups, and holds until the next change of their launch template.
     """
-    id: str | None = None
+    id: Annotated[str, take_form(f"^ami-{AWS_ID}$", "the ID of an image, such as ami-0123456789abcdef0")] | None = None
     """The AMI: EKS's image of ``release``, which ``multiarch stack pin`` writes, or your own. The user data then owns
     the whole bootstrap.
     """
@@ -37,7 +46,7 @@ class Bootstrap(Section):
     """
     pre_bootstrap: str | None = None
     """A shell script that runs before the kubelet starts (AL2, AL2023). It must not start the kubelet itself."""
-    kubelet_extra_args: list[str] = []
+    kubelet_extra_args: list[_KubeletFlag] = []
     """More kubelet flags, such as ``--image-gc-low-threshold=60``. Labels and taints have their own keys."""
 
 

@@ -5,8 +5,10 @@ from typing import Annotated
 from pydantic import Field
 
 from multiarch.schema.autoscaling import QuietHours
-from multiarch.schema.base import Section
-from multiarch.schema.webhook_installation import Image, Label, PullSecretReference
+from multiarch.schema.base import Label, Section
+from multiarch.schema.iam import EcrRepository
+from multiarch.schema.webhook import PullSecret
+from multiarch.schema.webhook_installation import Image, PullSecretReference
 
 
 class Rebalance(Section):
@@ -36,11 +38,11 @@ class Rebalance(Section):
     """Move also pods with emptyDir volumes, whose data is deleted."""
     namespaces: list[Label] = []
     """Move pods of these namespaces only; the service account may evict nothing elsewhere. Default: all namespaces."""
-    pull_secrets: list[Annotated[str, Field(examples=["team-a/registry"])]] = []
+    pull_secrets: list[PullSecret] = []
     """Secrets that the run may read images with, as NAMESPACE/NAME. Images that need others are unknown, and pods with
     an unknown image are not moved.
     """
-    ecr_repositories: list[Annotated[str, Field(examples=["shop/*"])]] = ["*"]
+    ecr_repositories: list[EcrRepository] = ["*"]
     """Amazon ECR repositories that the run may read: names in the stack's account and region, with ``*`` for any part,
     or ARNs. Empty: no IAM role.
     """

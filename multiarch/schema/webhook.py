@@ -1,10 +1,10 @@
 """The admission webhook: its configuration file, and its section of the stack file."""
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from pydantic import Field
 
-from multiarch.schema.base import Section, TaintText, declare_form, get_section_default
+from multiarch.schema.base import Section, TaintText, get_section_default, take_form
 
 ModeName = Literal["tolerate", "prefer", "pin", "observe"]
 _HOST = r"(?:[A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\])(?::[0-9]{1,5})?"
@@ -25,16 +25,15 @@ _NAME = r"[A-Za-z0-9](?:[-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?"
 _TAINT = rf"(?:{SUBDOMAIN_PATTERN}/)?{_NAME}(?:=(?:{_NAME})?)?:(?:NoSchedule|PreferNoSchedule|NoExecute)"
 
 
-def _take(expression: str, words: str, *examples: str) -> Any:  # noqa: ANN401  (as of pydantic's Field)
-    return Field(pattern=declare_form(f"^(?:{expression})$", words), examples=[*examples] or None)
-
-
 Registry = Annotated[
-    str, _take(_REGISTRY, "HOST or HOST:PORT, with * for any characters, as in *.dkr.ecr.*.amazonaws.com")
+    str,
+    take_form(f"^(?:{_REGISTRY})$", "HOST or HOST:PORT, with * for any characters, as in *.dkr.ecr.*.amazonaws.com"),
 ]
-Host = Annotated[str, _take(_HOST, "HOST or HOST:PORT, such as registry.example.com:5000")]
-PullSecret = Annotated[str, _take(_NAMESPACED, "NAMESPACE/NAME, such as team-a/registry", "team-a/registry")]
-Network = Annotated[str, _take(_NETWORK, "a CIDR block, such as 10.1.2.0/24", "10.1.2.0/24")]
+Host = Annotated[str, take_form(f"^(?:{_HOST})$", "HOST or HOST:PORT, such as registry.example.com:5000")]
+PullSecret = Annotated[
+    str, take_form(f"^(?:{_NAMESPACED})$", "NAMESPACE/NAME, such as team-a/registry", "team-a/registry")
+]
+Network = Annotated[str, take_form(f"^(?:{_NETWORK})$", "a CIDR block, such as 10.1.2.0/24", "10.1.2.0/24")]
 WebhookTaint = Annotated[TaintText, Field(json_schema_extra={"pattern": f"^(?:{_TAINT})$"})]
 """Its faults have messages of their own."""
 

@@ -5,7 +5,7 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import ConfigDict, Field, model_validator
 
 from multiarch.facts.admission import INSTALLATION_NAME
-from multiarch.schema.base import Section, declare_form, get_section_default
+from multiarch.schema.base import Label, Section, declare_form, get_section_default
 from multiarch.schema.webhook import SUBDOMAIN_PATTERN, WebhookConfiguration
 
 BASE_MIB = 256
@@ -13,9 +13,6 @@ BASE_MIB = 256
 PER_CACHE_MIB = 1.5
 """Memory for each MiB of ``configuration.cache.memoryMib``: the cache counts its content, not what Python adds."""
 
-LABEL_PATTERN = declare_form(
-    r"^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$", "at most 63 lower-case letters, digits and hyphens, such as team-a"
-)
 NAME_PATTERN = declare_form(
     r"^[a-z]([-a-z0-9]{0,38}[a-z0-9])?$",
     "at most 40 lower-case letters, digits and hyphens, a letter first, such as multiarch-webhook",
@@ -27,8 +24,6 @@ _OBJECT_OR_NONE = declare_form(
 )
 _MEMORY = declare_form(r"^[1-9][0-9]*(Mi|Gi)$", "a whole number of Mi or Gi, such as 512Mi")
 _CPU = declare_form(r"^([0-9]+m|[0-9]+(\.[0-9]{1,3})?)$", "cores or thousandths of them, such as 0.5 or 500m")
-Label = Annotated[str, Field(pattern=LABEL_PATTERN)]
-"""A DNS label, as names of namespaces are."""
 Name = Annotated[str, Field(pattern=NAME_PATTERN)]
 """A DNS label with room for the longest suffix of an object's name."""
 Image = Annotated[str, Field(pattern=_IMAGE, examples=["registry.example.com/multiarch@sha256:…"])]

@@ -376,7 +376,7 @@ class KarpenterSimulation:
         zone = self._emptiest(relaxation, claim, types, allowed) if relaxation.zonal else offered[0]
         if zone in offered:
             return None
-        return f"topology spread: Karpenter takes the zone with the fewest pods, {zone}, where no nodes can be had"
+        return f"topology spread: Karpenter takes the zone with the fewest pods, {zone}, where no nodes are available"
 
     def _launch(self) -> None:
         """Add the planned nodes, each of the type that is bought of those that hold its pods."""

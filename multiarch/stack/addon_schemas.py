@@ -13,7 +13,6 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from multiarch.errors import KeyPath, MultiarchError
-from multiarch.facts.addons import is_version
 from multiarch.files import read_text
 
 if TYPE_CHECKING:
@@ -37,7 +36,7 @@ def read_schemas(folder: Path, addons: AddonsByName) -> Mapping[str, Any]:
     """
     found: dict[str, Any] = {}
     for name, settings in sorted(addons.extra.items()):
-        if settings.version is None or not is_version(settings.version):
+        if settings.version is None:
             continue
         file = get_schema_file(folder, name, settings.version)
         if file.is_file():

@@ -23,12 +23,6 @@ def plan_addons(
 
     ``custom_networking``: pods have subnets of their own.
     """
-    if spec["aws-ebs-csi-driver"].enabled and not spec["eks-pod-identity-agent"].enabled:
-        report(
-            "ebs-csi-without-role",
-            ("addons", "podIdentityAgent", "enabled"),
-            "the EBS CSI driver gets its IAM role from the Pod Identity agent, which is turned off.",
-        )
     if not spec["vpc-cni"].enabled:
         report("no-vpc-cni", ("addons", "vpcCni", "enabled"), "without a CNI nodes never become ready.")
     added = [make_toleration(arm64_taint)] if arm64_taint else []

@@ -63,10 +63,7 @@ def pin_cluster(stack: Stack, settings: ExistingCluster, clients: PinClients) ->
     update = {_FIELDS[key]: value for key, value in found.items() if value is not None}
     section = settings.model_copy(update={**update, "subnets": subnets, "security_groups": list(groups)})
     spec = stack.spec.model_copy(update={"kubernetes_version": cluster.version, "cluster": section})
-    pins = Pins(
-        tuple(each for each in rows if isinstance(each, Pin)), tuple(each for each in rows if isinstance(each, Kept))
-    )
-    return pins, replace(stack, spec=spec)
+    return Pins.sort(rows), replace(stack, spec=spec)
 
 
 def _find_security_groups(

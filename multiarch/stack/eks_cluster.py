@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from multiarch.errors import MultiarchError
@@ -24,7 +24,8 @@ class EksCluster:
     ``prefix_delegation`` and ``custom_networking`` are None where no configuration of an EKS add-on says it.
 
     ``security_group`` is that which EKS gives nodes. ``auto_mode_role`` is the name of the role of EKS Auto Mode's
-    nodes.
+    nodes, ``role_arn`` the role of the control plane. ``key_arn`` encrypts Secrets. A string is empty where there is
+    nothing.
     """
 
     name: str
@@ -43,6 +44,10 @@ class EksCluster:
     auto_mode: bool = False
     auto_mode_role: str = ""
     custom_networking: bool | None = None
+    service_cidr: str = ""
+    key_arn: str = ""
+    role_arn: str = ""
+    tags: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def is_usable(self) -> bool:
@@ -99,6 +104,10 @@ def describe_eks_cluster(eks: Client, name: str) -> EksCluster | None:
         public_endpoint=bool(vpc.get("endpointPublicAccess")),
         auto_mode=auto_mode,
         auto_mode_role=str(compute.get("nodeRoleArn") or "").rpartition("/")[2],
+        service_cidr=network.get("serviceIpv4Cidr", ""),
+        key_arn=next((each.get("provider", {}).get("keyArn", "") for each in found.get("encryptionConfig") or ()), ""),
+        role_arn=found.get("roleArn", ""),
+        tags=found.get("tags", {}),
     )
 
 

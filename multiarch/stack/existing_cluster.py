@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -21,7 +20,6 @@ if TYPE_CHECKING:  # a stack has none of the parts
     from multiarch.schema.parts import Cluster
 
 _CLUSTER: KeyPath = ("cluster",)
-_SECURITY_GROUP = r"sg-([0-9a-f]{8}|[0-9a-f]{17})"
 
 
 def plan_existing_cluster(
@@ -51,11 +49,6 @@ def plan_existing_cluster(
         custom_networking=settings.custom_networking,
         security_groups=tuple(settings.security_groups),
     )
-    for index, group in enumerate(settings.security_groups):
-        if not re.fullmatch(_SECURITY_GROUP, group):
-            report(
-                "security-group-id", (*_CLUSTER, "securityGroups", index), f"{group!r} is not a security group's ID."
-            )
     return cluster, _plan_subnets(settings, region, report)
 
 

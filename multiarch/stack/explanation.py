@@ -18,7 +18,7 @@ Row = tuple[str, object] | tuple[str, object, str] | tuple[str, object, str, str
 _EKS_DEFAULT = "(EKS's default)"
 _SUBNETS_RULE = "network.cidr divided by the number of zones"
 _UNREACHABLE = "the API can't be reached: new VPC, private endpoint"
-_TAGS_RULE = "from team, environment, owner, costCenter and tags"
+_TAGS_RULE = "team, environment, owner, costCenter and tags"
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,6 @@ Source of the rules: EKS user guide, "Amazon EKS networking requirements for VPC
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
@@ -44,8 +43,6 @@ _NOT_BESIDE = (
     (IPv4Network("172.16.0.0/12"), IPv4Network("172.31.0.0/16")),
 )
 """CIDR blocks of VPCs, each with the one from which AWS associates no secondary block with them."""
-_VPC_ID = r"vpc-([0-9a-f]{8}|[0-9a-f]{17})"
-_SUBNET_ID = r"subnet-([0-9a-f]{8}|[0-9a-f]{17})"
 _NETWORK: KeyPath = ("network",)
 
 
@@ -248,13 +245,6 @@ def check_zone_name(zone: str, path: KeyPath, region: str | None, report: Proble
         report("zone", path, message, hint=f"Write names such as {region or 'eu-west-1'}a.")
 
 
-def check_subnet_ids(subnets: Iterable[str], path: KeyPath, report: ProblemReport) -> None:
-    """Report what is not the ID of a subnet."""
-    for index, subnet in enumerate(subnets):
-        if not re.fullmatch(_SUBNET_ID, subnet):
-            report("subnet-id", (*path, index), f"{subnet!r} is not a subnet ID.")
-
-
 def plan_subnets(
     subnets: Mapping[str, Sequence[str]], vpc_id: str, path: KeyPath, region: str | None, report: ProblemReport
 ) -> ExistingNetwork:
@@ -262,7 +252,6 @@ def plan_subnets(
     zones = tuple((zone, tuple(ids)) for zone, ids in sorted(subnets.items()))
     for zone, ids in zones:
         check_zone_name(zone, (*path, zone), region, report)
-        check_subnet_ids(ids, (*path, zone), report)
         if not ids:
             report("subnets", (*path, zone), f"{zone} has no subnet.", hint="Name one, or omit the zone.")
     every = tuple(each for _, ids in zones for each in ids)
@@ -278,12 +267,9 @@ def _existing(spec: Network, region: str | None, report: ProblemReport) -> Exist
             message = f"{key} is for a new VPC, and vpcId or subnets name an existing one."
             hint = f"Omit {key}, or vpcId and the subnet IDs."
             report("existing-network", (*_NETWORK, key), message, hint=hint)
-    if spec.vpc_id is None or not re.fullmatch(_VPC_ID, spec.vpc_id):
-        what = "vpcId is missing" if spec.vpc_id is None else f"{spec.vpc_id!r} is not a VPC ID"
-        report("vpc-id", (*_NETWORK, "vpcId"), f"{what}.")
+    if spec.vpc_id is None:
+        report("vpc-id", (*_NETWORK, "vpcId"), "vpcId is missing.")
     own = spec.control_plane_subnet_ids
-    for key, ids in (("privateSubnetIds", spec.private_subnet_ids or []), ("controlPlaneSubnetIds", own or [])):
-        check_subnet_ids(ids, (*_NETWORK, key), report)
     if own is not None and len(set(own)) < _MIN_ZONES:
         path = (*_NETWORK, "controlPlaneSubnetIds")
         report("subnets", path, f"{len(own)} subnets for the control plane; EKS needs two, in two zones.")
@@ -314,7 +300,6 @@ def _plan_pod_subnets(
     """Plan subnets for pods; nodes in a zone without one would give pods no addresses."""
     path = (*_NETWORK, "podSubnets")
     for zone, subnet in pods.items():
-        check_subnet_ids([subnet], (*path, zone), report)
         if subnet in nodes.private_subnet_ids:
             report("pod-subnets", (*path, zone), f"{subnet} is a subnet of nodes.")
     if not nodes.zones:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from textwrap import indent
 
 from multiarch.facts.kubernetes import DEFAULT_VERSION
-from multiarch.stack.checks.production import PRODUCTION
+from multiarch.stack.checks.cluster import PRODUCTION
 from multiarch.yaml_text.dump import dump_yaml
 
 

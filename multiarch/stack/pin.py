@@ -8,7 +8,7 @@ The clients are the caller's; nothing here opens one.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -73,6 +73,14 @@ class Pins:
     changes: tuple[Pin, ...]
     kept: tuple[Kept, ...]
 
+    @classmethod
+    def sort(cls, rows: Iterable[Pin | Kept]) -> Pins:
+        """Return the rows, each once: groups of one zone each share their place in the file."""
+        once = dict.fromkeys(rows)
+        return cls(
+            tuple(row for row in once if isinstance(row, Pin)), tuple(row for row in once if isinstance(row, Kept))
+        )
+
 
 def remove_releases(stack: Stack) -> Stack:
     """Remove releases and add-on versions from a stack: it can then be planned although they are outdated."""
@@ -120,11 +128,7 @@ def find_pins(stack: Stack, plan: Plan, clients: PinClients, *, upgrade: bool) -
     results += [_addon_pin(stack, plan, addon, clients.eks, upgrade=upgrade) for addon in plan.addons]
     if karpenter := plan.autoscaling.karpenter:
         results.append(_alias_pin(stack, karpenter, clients.ssm, upgrade=upgrade))
-    return Pins(
-        # Groups of one zone each share their place in the file.
-        tuple(dict.fromkeys(result for result in results if isinstance(result, Pin))),
-        tuple(dict.fromkeys(result for result in results if isinstance(result, Kept))),
-    )
+    return Pins.sort(results)
 
 
 def write_pins(text: str, changes: Sequence[Pin]) -> str:

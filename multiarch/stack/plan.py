@@ -26,11 +26,9 @@ from multiarch.stack.checks import (
     access,
     autoscalers,
     cluster,
-    device_plugins,
-    draining,
+    daemons,
     names,
     nodes,
-    production,
     reach,
 )
 from multiarch.stack.existing_cluster import plan_existing_cluster, report_aws_auth
@@ -117,9 +115,10 @@ def make_plan(stack: Stack, *, today: date, pinning: bool = False) -> Plan:
     else:
         _check_new_cluster(spec, groups, report)
     addons = () if existing else _plan_addons(stack, context, report, has_groups=bool(specs), pinning=pinning)
+    reach.check_pod_identity(spec, addons, report)
     storage_class = existing is None and reach.choose_storage_class(spec, report)
-    termination_handler = draining.choose_termination_handler(spec, specs, report)
-    plugins = device_plugins.choose_device_plugins(spec, groups, autoscaling, report)
+    termination_handler = daemons.choose_termination_handler(spec, specs, report)
+    plugins = daemons.choose_device_plugins(spec, groups, autoscaling, report)
     webhook = _webhook(stack, taint, groups, autoscaling, report)
     rebalance = _rebalance(stack, groups, autoscaling, report)
     made = None
@@ -172,11 +171,11 @@ def _plan_cluster(
     if spec.cluster is not None:
         return plan_existing_cluster(spec, spec.cluster, stack.name, stack.region, report)
     network = plan_network(spec.network, stack.region, report, also_needed=reach.list_also_needed(spec))
-    cluster = ClusterPlan(
+    control_plane = ClusterPlan(
         name=spec.cluster_name or stack.name,
         version=spec.kubernetes_version,
         service_cidr=plan_service_cidr(spec.network, network, report),
-        deletion_protection=production.choose_deletion_protection(spec, report),
+        deletion_protection=cluster.choose_deletion_protection(spec, report),
         endpoint=spec.api_endpoint,
         encryption=spec.secrets_encryption,
         logging=spec.logging,
@@ -185,7 +184,7 @@ def _plan_cluster(
         zonal_shift=spec.zonal_shift,
         tier=spec.control_plane_tier,
     )
-    return cluster, network
+    return control_plane, network
 
 
 def _plan_addons(
@@ -194,14 +193,11 @@ def _plan_addons(
     """Plan the add-ons; nodes of EKS Auto Mode do without those that have a key of their own."""
     taint, custom = context.arm64_taint, context.custom_networking
     own = plan_addons(stack.spec.addons, taint, report, custom_networking=custom) if has_groups else ()
-    if not stack.spec.addons.extra:
-        return own
-    from multiarch.stack.extra_addons import plan_extra_addons  # noqa: PLC0415  (only the stacks that have some load it)
+    if stack.spec.addons.extra:
+        from multiarch.stack.extra_addons import plan_extra_addons  # noqa: PLC0415  (only these stacks load it)
 
-    extra = [*plan_extra_addons(stack.spec.addons, stack.addon_schemas, taint, report, pinning=pinning)]
-    if with_role := [each.name for each in extra if each.service_account]:
-        reach.check_role("addon-without-role", " and ".join(with_role), stack.spec, report)
-    return (*own, *extra)
+        own = (*own, *plan_extra_addons(stack.spec.addons, stack.addon_schemas, taint, report, pinning=pinning))
+    return own
 
 
 def _plan_pod_roles(
@@ -216,8 +212,6 @@ def _plan_pod_roles(
     planned = service_accounts.plan_service_accounts(spec, others, report)
     own = [(each.namespace, each.service_account) for each in planned if not each.irsa]
     service_accounts.check_fargate(spec, (*others, *own), report)
-    if by_agent := [f"{namespace}/{account}" for namespace, account in own]:
-        reach.check_role("service-account-without-role", " and ".join(by_agent), spec, report)
     return planned
 
 
@@ -268,7 +262,6 @@ def _check_stack(
     cluster.check_chart_registry(spec.charts, report)
     autoscalers.check_autoscaler_reachable(spec, report)
     autoscalers.check_autoscaler_has_internet(spec, stack.region, report)
-    autoscalers.check_autoscaler_has_a_role(spec, report)
     autoscalers.check_auto_mode(spec, stack.origin, report)
     autoscalers.check_session_has_nodes(spec, stack.origin, report)
     autoscalers.check_groups_can_grow(spec.autoscaling, groups, report)
@@ -278,12 +271,11 @@ def _check_stack(
 
 def _check_new_cluster(spec: StackSpec, groups: tuple[NodeGroupPlan, ...], report: ProblemReport) -> None:
     """Check the keys that an existing cluster does not take."""
-    production.check_zones(spec, report)
+    cluster.check_zones(spec, report)
     autoscalers.check_vpc_cni(spec, report)
     access.check_access(spec.access, report)
     access.check_api_endpoint(spec.api_endpoint, report)
     cluster.check_encryption(spec, report)
-    cluster.check_addon_versions(spec.addons, report)
     nodes.check_room_for_pods(spec.addons, groups, report)
 
 

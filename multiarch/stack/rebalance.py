@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-
 from multiarch.autoscaling import quiet_hours, syntax
 from multiarch.facts.architectures import Architecture
 from multiarch.nodes.report import ProblemReport
@@ -15,7 +13,6 @@ from multiarch.yaml_text.dump import dump_yaml
 
 _SECTION = "rebalance"
 _PODS = OwnPods(_SECTION, "the CronJob that rebalances", _SECTION)
-_SECRET = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?/[a-z0-9]([-.a-z0-9]{0,251}[a-z0-9])?")
 # What a run does not need to know of its stack.
 _OMITTED = {"access", "admission_webhook", "rebalance", "session"}
 
@@ -36,14 +33,7 @@ def plan_rebalance(
     if webhook is None or not inherited or not webhook.enabled:
         _PODS.image(image, spec, report)
     _PODS.check_reachable(spec, report)
-    if wanted.ecr_repositories:
-        _PODS.check_role(spec, report)
-    _PODS.check_repositories(wanted.ecr_repositories, report)
     _check_times(wanted, report)
-    for index, secret in enumerate(wanted.pull_secrets):
-        if not _SECRET.fullmatch(secret):
-            path = (_SECTION, "pullSecrets", index)
-            report("rebalance-pull-secret", path, f"{secret!r} is not NAMESPACE/NAME.")
     if missing := sorted(set(Architecture) - architectures):
         message = f"the stack has no {missing[0]} nodes: there is nothing to move."
         report("rebalance-one-architecture", (_SECTION, "enabled"), message)

@@ -38,7 +38,8 @@ def plan_webhook(
         return None
     image = _PODS.image(webhook.image, spec, report)
     _PODS.check_reachable(spec, report)
-    _check_registries(spec, webhook, report)
+    for path, problem in find_faults(webhook.configuration):
+        report.take((*_CONFIGURATION, *path), problem)
     if image is None or autoscaling is None:
         return None
     configuration = _configuration(webhook.configuration, arm64_taint, group_taints(groups, autoscaling), report)
@@ -49,14 +50,6 @@ def plan_webhook(
         values=InstallationValues(**written | {"configuration": configuration}),
         ecr_repositories=tuple(sorted(set(webhook.ecr_repositories))) if webhook.configuration.registries.ecr else (),
     )
-
-
-def _check_registries(spec: StackSpec, webhook: AdmissionWebhook, report: ProblemReport) -> None:
-    if webhook.configuration.registries.ecr:
-        _PODS.check_role(spec, report)
-    _PODS.check_repositories(webhook.ecr_repositories, report)
-    for path, problem in find_faults(webhook.configuration):
-        report.take((*_CONFIGURATION, *path), problem)
 
 
 def group_taints(

@@ -10,8 +10,10 @@ from typing import Any
 from pydantic_core import ErrorDetails
 
 from multiarch.errors import KeyPath, Problem
+from multiarch.facts.addons import add_on, add_ons
 from multiarch.facts.auto_mode import NOT_GIVEN
 from multiarch.frozen import dataclass
+from multiarch.schema.addons import Addons
 from multiarch.schema.autoscaling import AutoMode, AutoModeNodePool
 from multiarch.schema.base import FORMS, Section
 from multiarch.schema.stack import StackSpec
@@ -175,10 +177,14 @@ def _type_hint(path: KeyPath, kind: str, document: _Document) -> str:
     match kind, document.origin.value(path):
         case "bool_type", str() as written if written.lower() in _FLAGS:
             return f"Write {_FLAGS[written.lower()]}."
-        case "model_type", bool() as written if model := find_model(path, document.root):
-            return f"Write {{enabled: {describe_value(written)}}}." if "enabled" in list_fields(model) else ""
-        case "list_type", dict():
-            return "Write it as a list: [{…}]."
+        case "model_type", written if model := find_model(path, document.root):
+            if isinstance(written, bool) and "enabled" in list_fields(model):
+                return f"Write {{enabled: {describe_value(written)}}}."
+            return f"Write a mapping of its keys: {', '.join(list_fields(model))}."
+        case "dict_type", _:
+            return "Write a mapping: {KEY: VALUE}."
+        case "list_type", (str() | dict()) as written:
+            return f"Write it as a list: [{written if isinstance(written, str) else '{…}'}]."
     return _scalar_hint(document.origin.value(path), kind)
 
 
@@ -190,8 +196,8 @@ def _scalar_hint(written: Any, kind: str) -> str:  # noqa: ANN401
             return "Write it without quotes."
         case "int_type" | "float_type", _:
             return "Write a number, without a unit."
-        case "list_type", str():
-            return f"Write it as a list: [{written}]."
+        case "string_type", [str() as item, *_]:
+            return f"Write one string, without brackets: {item}."
         case "string_type", dict():
             return 'Write a string in quotes; a taint is KEY=VALUE:EFFECT, as in "dedicated=batch:NoSchedule".'
     return ""
@@ -208,12 +214,14 @@ def _unknown_key(path: KeyPath, document: _Document) -> str:
         return NOT_GIVEN[key]
     known = list(list_fields(model)) if model else []
     found = find_elsewhere(key, document.root)
-    if near := find_nearest(key, known, 1) if found else find_nearest(key, known):
+    own = add_on(key).key if model is Addons and key in add_ons() else None
+    if near := own or (find_nearest(key, known, 1) if found else find_nearest(key, known)):
         return f"Did you mean {near}?"
     if found:
         below = " or ".join(each for each in found if each != key)
         return f"It belongs {' or '.join([f'to {below}'] * bool(below) + ['at the top level'] * (key in found))}."
-    return f"Known here: {', '.join(known)}."
+    more = f" Other EKS add-ons belong to addons.extra: {{extra: {{{key}: {{}}}}}}." if model is Addons else ""
+    return f"Known here: {', '.join(known)}.{more}"
 
 
 def _not_allowed(path: KeyPath, written: Any, context: Any) -> tuple[str, str, str]:  # noqa: ANN401

@@ -12,7 +12,8 @@ from importlib import resources
 from multiarch.errors import MultiarchError
 from multiarch.facts.admission import INSTALLATION_NAME
 from multiarch.registry.reference import parse_reference
-from multiarch.schema.webhook_installation import LABEL_PATTERN, NAME_PATTERN
+from multiarch.schema.base import LABEL_PATTERN
+from multiarch.schema.webhook_installation import NAME_PATTERN
 
 IMAGE, NAME, NAMESPACE = "image-of-the-webhook", "name-of-the-webhook", "namespace-of-the-webhook"
 """Placeholders, none of which is a part of another."""

@@ -38,9 +38,9 @@ def main(arguments: list[str] | None = None) -> int:
     os.environ.setdefault("MOTO_IAM_LOAD_MANAGED_POLICIES", "true")
     # Nothing of what moto loads becomes garbage, and looking for some would take a third of the start.
     gc.disable()
-    from sandbox import botocore_files  # noqa: PLC0415 (takes long to load)
+    from sandbox import clients  # noqa: PLC0415 (takes long to load)
 
-    botocore_files.parse_once()  # moto reads EC2's three times when it is imported
+    clients.parse_once()  # moto reads EC2's three times when it is imported
     from sandbox.aws.server import create_server  # noqa: PLC0415 (moto reads the settings above when it is imported)
 
     server = create_server(options.port)

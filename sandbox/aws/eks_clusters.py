@@ -6,7 +6,6 @@ Upstream: Amazon EKS API reference, CreateCluster, UpdateClusterConfig, UpdateCl
 from __future__ import annotations
 
 from typing import Any
-from urllib.parse import unquote
 
 from moto.core.responses import ActionResult, EmptyResult
 from moto.core.utils import camelcase_to_underscores
@@ -185,22 +184,19 @@ class EksClusters(EksBase):
 
     def tag_resource(self) -> ActionResult:
         """Answer TagResource of a cluster, node group, add-on, access entry or pod identity association."""
-        self._tags_of(self._resource_arn()).update(self.params["tags"])
+        self._tags_of(self._extract_arn_from_path()).update(self.params["tags"])
         return EmptyResult()
 
     def untag_resource(self) -> ActionResult:
         """Answer UntagResource; missing keys are ignored."""
-        tags = self._tags_of(self._resource_arn())
+        tags = self._tags_of(self._extract_arn_from_path())
         for key in self.params["tagKeys"]:
             tags.pop(key, None)
         return EmptyResult()
 
     def list_tags_for_resource(self) -> ActionResult:
         """Answer ListTagsForResource."""
-        return ActionResult({"tags": self._tags_of(self._resource_arn())})
-
-    def _resource_arn(self) -> str:
-        return unquote(self.path.split("/", 2)[2])
+        return ActionResult({"tags": self._tags_of(self._extract_arn_from_path())})
 
     def _tags_of(self, arn: str) -> dict[str, str]:
         for cluster in self.backend.clusters.values():

@@ -35,24 +35,17 @@ _STATUS: Final[Mapping[str, str]] = {
 }
 
 
-_IN_NAMESPACES = ("unshare", "--mount", "--pid", "--fork", "--kill-child", "sh", "-c")
-# As on a node, the root is a mount.
-_MOUNT_AND_ENTER = 'mount --bind "$0" "$0" && mount -t proc proc "$0/proc" && exec chroot "$0" /bin/sh -c "$1"'
-
-
 @dataclass(frozen=True)
 class Target:
     """One instance. By default its commands run on this machine, and its agent answers.
 
     ``command_prefix`` comes before ``/bin/sh -c SCRIPT``: ``["nsenter", "-t", "123", "-m", "-p"]`` for a node of the
-    rig. ``root`` is a root file system, entered by chroot in mount and pid namespaces of its own (as root; one of
-    another architecture needs binfmt_misc). With ``output`` nothing runs: that is what the script "prints".
-    ``delay`` is the least time in seconds until the agent reports. ``status`` is the agent's ping status (Online,
-    ConnectionLost, Inactive), None for an instance that never registered. ``outcome`` is a status with which the
-    service ends the command without running it (Undeliverable, DeliveryTimedOut, InvalidPlatform, AccessDenied, …).
+    rig. With ``output`` nothing runs: that is what the script "prints". ``delay`` is the least time in seconds until
+    the agent reports. ``status`` is the agent's ping status (Online, ConnectionLost, Inactive), None for an instance
+    that never registered. ``outcome`` is a status with which the service ends the command without running it
+    (Undeliverable, DeliveryTimedOut, InvalidPlatform, AccessDenied, …).
     """
 
-    root: str = ""
     command_prefix: Sequence[str] = ()
     output: str | None = None
     errors: str = ""
@@ -67,8 +60,6 @@ class Target:
     def start(self, script: str) -> subprocess.Popen[bytes]:
         """Start the script, in a session of its own."""
         command = [*self.command_prefix, "/bin/sh", "-c", script]
-        if self.root:
-            command = [*self.command_prefix, *_IN_NAMESPACES, _MOUNT_AND_ENTER, self.root, script]
         return subprocess.Popen(
             command,
             stdin=subprocess.DEVNULL,

@@ -3,12 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-import importlib.metadata
 import ipaddress
 import os
-import signal
-import threading
-import time
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
@@ -56,29 +52,9 @@ def loopback_url(url: str, what: str) -> str:
     return url
 
 
-def sdk_version(package: str) -> str:
-    """Return the version of a provider's Python SDK: the stand-in serves exactly the one that is installed."""
-    return importlib.metadata.version(package)
-
-
-def quiet_end() -> None:
-    """End at once on a signal, and when the engine is gone.
-
-    Not by handlers of Python's, which run when the main thread wakes up: one whose signal comes just before the thread
-    waits would run with the next request only. The engine waits for 5 seconds then, and says of the plugins whose turn
-    came too late that they "exited prematurely". It also prints what a plugin writes while it stops.
-    """
-    for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, signal.SIG_DFL)
-    engine = int(os.environ.get("MULTIARCH_SANDBOX_ENGINE") or os.getppid())
-    threading.Thread(target=_end_with, args=(engine,), daemon=True).start()
-
-
-def _end_with(engine: int) -> None:
-    """An engine that was killed ends no plugin."""
-    while os.getppid() == engine:
-        time.sleep(0.5)
-    os._exit(0)
+def type_of(urn: str) -> str:
+    """Return the resource type in a URN, without its parents' types."""
+    return urn.split("::")[2].rsplit("$", maxsplit=1)[-1]
 
 
 def aws_endpoint() -> str:

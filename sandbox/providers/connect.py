@@ -14,11 +14,12 @@ import sys
 
 
 def main(path: str, name: str, *arguments: str) -> None:
-    """Pass the streams on, then wait for the exit code; without a process at ``path``, become the program.
+    """Pass the streams on, then wait for the exit code; without a process at ``path``, become Python.
 
     Also if ``python -m pip list`` fails there, or ends without an exit code: it changes nothing, so it may run again.
     """
-    # By Python's own handlers an end could come late: see quiet_end in __init__.py.
+    # Python's own handlers run when the main thread wakes up: the engine, which waits for 5 seconds, says of plugins
+    # that end too late that they "exited prematurely".
     for number in (_signal.SIGINT, _signal.SIGTERM):
         _signal.signal(number, _signal.SIG_DFL)
     engine, folder = os.getppid(), os.getcwd()  # noqa: PTH109 (pathlib takes longer to import than the rest)
@@ -44,10 +45,13 @@ def main(path: str, name: str, *arguments: str) -> None:
 
 
 def become(folder: str, name: str, arguments: tuple[str, ...]) -> None:
-    """Run the program in place of this one, in the folder where that was started."""
+    """Run Python in place of this, in the folder where it was started. A stand-in needs the sandbox's AWS anyway."""
+    if name != "python":
+        sys.exit(
+            f"the process that starts the stand-in for {name} is gone; `python -m sandbox down --force` ends the rest"
+        )
     os.chdir(folder)
-    begin = [] if name == "python" else ["-m", "sandbox.providers", name]
-    os.execv(sys.executable, [sys.executable, *begin, *arguments])  # noqa: S606
+    os.execv(sys.executable, [sys.executable, *arguments])  # noqa: S606
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
 """Start stand-ins and programs as children of a process that has their modules loaded: a Pulumi command takes half.
 
 ``connect.py`` is what the engine starts: it hands over its arguments, environment and standard streams, and ends with
-the child. Where this process does not run, it loads the modules itself.
+the child. Where this process does not run, no stand-in starts, and ``python`` is Python.
 """
 
 from __future__ import annotations
@@ -20,8 +20,7 @@ from functools import partial
 from pathlib import Path
 from typing import Final, NoReturn
 
-from sandbox.providers import __main__ as stand_in
-from sandbox.providers import interpreter
+from sandbox.providers import interpreter, stand_ins
 
 STAND_INS: Final = "stand-ins.socket"
 PYTHON: Final = "python.socket"
@@ -45,7 +44,7 @@ def serve(folder: Path, *, ahead: bool) -> NoReturn:
     os.chdir(folder)  # the path of a socket has at most 108 bytes
     with contextlib.ExitStack() as stack:
         waiting: dict[socket.socket, Callable[[], None]] = {}
-        for name, load in ((STAND_INS, stand_in.load_all), (PYTHON, partial(interpreter.load, own=ahead))):
+        for name, load in ((STAND_INS, stand_ins.load_all), (PYTHON, partial(interpreter.load, own=ahead))):
             Path(name).unlink(missing_ok=True)
             listener = stack.enter_context(socket.socket(socket.AF_UNIX))
             listener.bind(name)
@@ -92,7 +91,7 @@ def _become(connection: socket.socket, own: Path) -> NoReturn:
     threading.Thread(target=_end_with, args=(connection,), daemon=True).start()
     if name == interpreter.NAME:
         interpreter.run(arguments, connection, own / _PACKAGES)
-    stand_in.main(name)
+    stand_ins.serve(name)
     os._exit(0)
 
 

@@ -42,7 +42,7 @@ def show(sandbox: Sandbox, stack: str, say: Say, show: Say) -> None:
         """Run both commands, which have to end with this exit code; return what they print."""
         nodes, pods = (
             ("nodes", stack, "--join-minutes", "0"),
-            ("pods", "--on-node", "--hosts-dir", str(layout.registry)),
+            ("pods", "--on-node", "--hosts-dir", str(layout.registry.relative_to(layout.root))),
         )
         return "".join(
             run_multiarch(("verify", *each), layout.root, show, environ=environ, wanted=wanted)

@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 
 from multiarch.autoscaling.quiet_hours import check_schedule
 from multiarch.autoscaling.syntax import (
-    check_budget,
     check_grace_period,
     check_lifetime,
     check_memory,
@@ -25,7 +24,6 @@ CRD: dict[Callable[[str], str | None], str] = {
     check_period: r"^(([0-9]+(s|m|h))+|Never)$",
     check_lifetime: r"^(([0-9]+(s|m|h))+|Never)$",
     check_grace_period: r"^([0-9]+(s|m|h))+$",
-    check_budget: r"^((100|[0-9]{1,2})%|[0-9]+)$",
     check_memory: r"^(\+|-)?(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))(([KMGTPE]i)|[numkMGTPE]|"
     r"([eE](\+|-)?(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))))?$",
     check_schedule: r"^(@(annually|yearly|monthly|weekly|daily|midnight|hourly))|((.+)\s(.+)\s(.+)\s(.+)\s(.+))$",

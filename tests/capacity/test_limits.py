@@ -74,6 +74,19 @@ def test_arm64_is_not_what_helps_while_it_is_lost(failure: CapacityFailure, with
     assert found.change == "raise nodeGroups.general.maxSize from 2 to 3"
 
 
+@pytest.mark.parametrize(
+    ("failure", "change"),
+    [
+        (CapacityFailure(architectures=(Architecture.ARM64,)), "let it run on amd64 nodes too, if its images do"),
+        (CapacityFailure(groups=("graviton-a", "graviton-b", "graviton-c")), "add a node group that its pods can use"),
+    ],
+)
+def test_where_no_size_helps_other_nodes_do(failure: CapacityFailure, change: str) -> None:
+    words = merged(grown(BOTH), {"nodeGroups": {"graviton": {"minSize": 1}}})
+    arm64 = pods(nodeSelector={"kubernetes.io/arch": "arm64"}, **TOLERANT)
+    assert pending(words, arm64, failure=failure).change.startswith(change)
+
+
 def test_the_size_that_is_named_is_enough() -> None:
     groups = merged(BOTH, {"general": {"maxSize": 3}})
     assert of(in_failure(report(grown(groups), pods(count=6)), f"zone {B}")).pending == 0
@@ -194,6 +207,6 @@ def test_it_is_said_where_karpenter_plans_a_node_in_the_lost_zone_only() -> None
         pods(count=3, cpu="1600m", topologySpreadConstraints=[rule], **arm64),
         failure=CapacityFailure(zones=(B,)),
     )
-    where = f"Karpenter takes the zone with the fewest pods, {B}, where no nodes can be had"
+    where = f"Karpenter takes the zone with the fewest pods, {B}, where no nodes are available"
     assert f"general-arm64-on-demand: topology spread: {where}; 2 of 3 pods run" in found.limit
     assert found.change.startswith("prefer the topology rule instead of requiring it")

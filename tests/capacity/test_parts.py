@@ -88,6 +88,7 @@ def teams_of(seed: int, number: int, replicas: int) -> tuple[dict[str, Any], lis
     return words_of(teams, maxSize=1, onePerZone=True), documents, raises * len(ZONES) * 8
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize(("seed", "number", "replicas"), [(0, 4, 24), (1, 3, 24)])
 def test_the_change_of_separate_parts_costs_what_is_known_to_be_the_least(
     seed: int, number: int, replicas: int

@@ -95,6 +95,7 @@ def limited_pools(generator: random.Random) -> dict[str, Any]:
     return pooled({"general": {**pool, **generator.choice(limits)}})
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("words_of", [grown_groups, fixed_groups, limited_pools])
 @pytest.mark.parametrize("seed", range(CASES))
 def test_no_cheaper_change_solves_as_much(seed: int, words_of: Callable[[random.Random], dict[str, Any]]) -> None:
@@ -144,6 +145,16 @@ def test_what_no_size_solves_is_named_and_the_rest_is_solved() -> None:
         ("zone eu-west-1a", "Deployment/pinned")
     ]
     assert changes(result) == {"nodeGroups.api.maxSize": 2}
+
+
+def test_pods_of_another_zone_than_the_groups_first_are_told_what_helps() -> None:
+    words = grown({"api": {"instanceTypes": ["m7i.large"], "maxSize": 6}})
+    pinned = pods("pinned", 1, cpu="100m", nodeSelector={"topology.kubernetes.io/zone": ZONES[1]})
+    result, _ = recommended(plan(merged(words, NETWORK)), [pinned], [ZONE_A])
+    assert not result.changes
+    assert {each.workload.change for each in result.unsolved} == {
+        "set onePerZone: true, so that the autoscaler chooses the zone"
+    }
 
 
 def test_what_only_larger_sizes_would_make_short_is_not_unsolved() -> None:

@@ -121,7 +121,7 @@ def test_only_what_was_asked_for_fails(run: type_of_run, manifest: str, options:
 def test_the_table_is_a_matrix_with_the_reasons_below(run: type_of_run, manifest: str) -> None:
     ran = run("audit", "daemonsets", "--stack", "checkout-dev", manifest)
     lines = [line.strip() for line in ran.out.splitlines()]
-    assert lines[0].split("  ")[-1].strip() == "graviton (arm64)"
+    assert lines[0].split("  ")[-1].strip() == "2 graviton (arm64)"
     crashes = next(line for line in lines if line.startswith("monitoring/crashes "))
     assert crashes.split() == ["monitoring/crashes", "runs", "FAILS"]
     after = lines.index("monitoring/bound")

@@ -59,7 +59,9 @@ def test_what_is_short_comes_first_with_its_limit_and_what_helps(run: type_of_ru
     file = written(deployment("legacy", 6), deployment("api", 2, tolerations=[ARM64]), budget("legacy", minAvailable=5))
     ran = run("capacity", "shop-dev", "--manifests", file)
     assert ran.code == 1
-    assert ran.err.splitlines()[-1] == "2 workloads short of the minimum in a failure."
+    assert ran.err.splitlines()[-1] == (
+        "2 workloads short of the minimum in a failure. --recommend looks for the cheapest change of the stack file."
+    )
     lines = ran.out.splitlines()
     assert (
         lines[0]

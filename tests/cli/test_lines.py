@@ -110,9 +110,13 @@ def test_progress_shows_amounts_with_their_unit_and_none_before_they_are_known(
     monkeypatch.setattr("sys.stderr.isatty", lambda: True)
     monkeypatch.setenv("TERM", "xterm")
     monkeypatch.setenv("FORCE_COLOR", "1")
-    with show_progress("reading", in_bytes=in_bytes) as step:
+    with show_progress("reading images", in_bytes=in_bytes) as step:
         pass
-    assert "? " not in capsys.readouterr().err
-    with show_progress("reading", in_bytes=in_bytes) as step:
+    before = capsys.readouterr().err
+    assert "reading" in before
+    assert not any(word in before for word in ("? ", "images"))
+    with show_progress("reading images", in_bytes=in_bytes) as step:
         step(1_500_000, 3_000_000)
-    assert amount in capsys.readouterr().err
+    after = capsys.readouterr().err
+    assert "reading images" in after
+    assert amount in after

@@ -128,12 +128,15 @@ def test_an_unknown_rule_is_rejected(run: type_of_run, tmp_path: Path, word: str
 
 
 def test_markdown_answers_each_question_first(run: type_of_run, tmp_path: Path) -> None:
-    lines = run("review", written(tmp_path, deletion()), "-o", "markdown").out.splitlines()
+    plugin = {"severity": "warning", "message": "using pulumi-resource-aws from $PATH at /opt/pulumi-resource-aws"}
+    data = digest(step("delete", QUEUE, "jobs", {"name": "jobs"}), diagnostics=[plugin])
+    lines = run("review", written(tmp_path, data), "-o", "markdown").out.splitlines()
     assert lines[0] == "<!-- multiarch review: multiarch-eks -->"
     assert lines[2] == "## checkout-dev: high risk"
     assert "| **Breaks** | **HIGH** `delete-stateful`: SQS queue jobs |" in lines
     assert "| **Widens** | nothing found |" in lines
-    assert "| **Omitted** | nothing |" in lines
+    assert "| **Omitted** | plugin-path (1) |" in lines
+    assert "<details><summary>1 omitted</summary>" in lines
     assert "**HIGH: SQS queue jobs** (`delete-stateful`)<br>" in lines
 
 
@@ -190,6 +193,7 @@ def many(count: int, *more: dict[str, Any]) -> bytes:
     return digest(*findings, *others, *more)
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize(("stacks", "limit"), [(1, 2_000), (1, 20_000), (9, 2_000), (9, 30_000)])
 def test_a_long_comment_has_some_of_every_rule_and_the_rest_is_attached(
     run: type_of_run, tmp_path: Path, stacks: int, limit: int
@@ -231,11 +235,16 @@ def test_the_stack_files_come_from_git(run: type_of_run, repository: Path, tmp_p
 def test_without_previews_the_changed_stack_files_are_compared(run: type_of_run, repository: Path) -> None:
     (repository / "config/stacks/Pulumi.payments-prod.yaml").unlink()
     edited(repository, "prefer: arm64", "prefer: amd64")
+    run("stack", "new", "--team", "shop", "--env", "dev")
     found = run("review", "--since", "main", "-o", "json").json
     rules = {stack["stack"]: {finding["rule"] for finding in stack["findings"]} for stack in found["stacks"]}
     assert rules["payments-prod"] == {"delete-stack-file"}
     assert "no-preview" in rules["checkout-dev"]
     assert "change-preference" in rules["checkout-dev"]
+    (new,) = (stack for stack in found["stacks"] if stack["stack"] == "shop-dev")
+    assert [each["text"] for each in new["findings"] if each["rule"] == "no-preview"] == [
+        "The stack is new: its first update creates all of it. No preview was given: only its file is read."
+    ]
 
 
 def test_without_a_folder_for_temporary_files_an_error_says_so(

@@ -49,7 +49,7 @@ def test_acknowledged_warnings_are_shown_with_their_reason_and_pass(clone: Path,
     assert ran.code == 0, ran.err
     assert "note: config/stacks/Pulumi.checkout-dev.yaml:32 nodeGroups.general: " in ran.err
     assert "Acknowledged: until the release [ami-not-pinned]" in ran.err
-    assert "1 stack: 0 errors, 0 warnings, 2 acknowledged." in ran.err
+    assert "1 stack: 0 errors, 0 warnings, 3 acknowledged in 2 lines." in ran.err
     found = run("stack", "check", "checkout-dev", "--output", "json").json
     assert (found["warnings"], found["acknowledged"]) == (0, 3)
     assert {each["acknowledged"] for each in found["stacks"][0]["problems"]} == {"until the release", "an example"}
@@ -114,10 +114,9 @@ def test_a_warning_that_every_group_has_is_one_line_and_a_record_for_each(run: t
     first, *others = (f"{row['key']} (line {row['line']})" for row in records if row["rule"] == "ami-not-pinned")
     told = run("stack", "check", "checkout-dev").err.splitlines()
     (found,) = (line for line in told if "not pinned" in line)
-    # The number is that of the lines.
-    warnings = sum(line.startswith("warning: ") for line in told)
-    count = f"{warnings} warning{'s' if warnings > 1 else ''}"
-    assert told[-1] == f"1 stack: 0 errors, {count}."
+    # The number is that of the JSON.
+    lines, count = sum(line.startswith("warning: ") for line in told), f"{len(records)} warnings"
+    assert told[-1] == f"1 stack: 0 errors, {count} in {lines} lines."
     (row,) = (line for line in run("stack", "list").out.splitlines() if "checkout-dev" in line)
     assert row.endswith(f"  {count}")
     assert first.partition(" ")[0] in found

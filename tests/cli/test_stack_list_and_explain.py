@@ -38,7 +38,8 @@ def test_an_explanation_gives_every_derived_value_and_its_rule(run: type_of_run)
     ran = run("stack", "explain", "gke-parity")
     assert ran.code == 0
     lines = {line.split()[0]: line for line in ran.out.splitlines() if line.strip()}
-    assert "Pulumi.gke-parity.yaml:14" in lines["arm64Taint"]
+    assert ran.out.startswith("gke-parity, config/stacks/Pulumi.gke-parity.yaml\n")
+    assert lines["arm64Taint"].endswith(" line 14")
     assert "Pulumi.yaml:" in lines["session"]
     assert "the default" in lines["network.serviceCidr"]
     half = ran.out.partition("multiArchitectureGroups.either: either-arm64")[2]

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from multiarch.cli.stack.render import draw_tree
-from multiarch.runs.rendering import ResourceNode
+from multiarch.observed.resources.declared import DeclaredResource
 from tests.cli.running import type_of_run
 from tests.cli.test_stack_check import break_stack
 
@@ -52,10 +52,10 @@ def test_a_rejected_stack_does_not_keep_the_others_from_being_rendered(clone: Pa
 
 def test_the_tree_shows_children_below_their_parents_by_type_and_name() -> None:
     nodes = [
-        ResourceNode("u:b", "u:top", "t:B", "b"),
-        ResourceNode("u:top", "", "t:Stack", "top"),
-        ResourceNode("u:a2", "u:top", "t:A", "z"),
-        ResourceNode("u:a1", "u:a2", "t:C", "c"),
+        DeclaredResource("u:b", "u:top", "t:B", "b", {}),
+        DeclaredResource("u:top", "", "t:Stack", "top", {}),
+        DeclaredResource("u:a2", "u:top", "t:A", "z", {}),
+        DeclaredResource("u:a1", "u:a2", "t:C", "c", {}),
     ]
     drawn = [f"{first}{text}" for first, _, text in draw_tree(nodes)]
     assert drawn == ["t:Stack top", "├─ t:A z", "│  └─ t:C c", "└─ t:B b"]

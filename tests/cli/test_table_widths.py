@@ -120,6 +120,17 @@ def test_columns_of_a_matrix_that_have_no_room_are_below_their_rows(capsys: pyte
     assert lines[-3:] == [f" {name}", f"  {group}: runs", f"  {group}-2: unknown"]
 
 
+def test_numbers_stand_for_the_columns_of_a_matrix_that_has_no_room_for_their_names(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    matrix = Table(("DaemonSet", "1 general (amd64)", "2 graviton (arm64)"), [("agent", "runs", "runs")], matrix=True)
+    for columns, head in ((80, ["DaemonSet   1 general (amd64)   2 graviton (arm64)"]), (40, ["DaemonSet   1      2"])):
+        monkeypatch.setenv("COLUMNS", str(columns))
+        print_report(Report("test", data=dict, blocks=lambda: [matrix]), Format.TABLE)
+        lines = capsys.readouterr().out.splitlines()
+        assert [line.strip() for line in lines if "DaemonSet" in line] == head
+
+
 def test_lines_of_text_break_between_words_on_a_terminal(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("COLUMNS", "40")

@@ -173,6 +173,16 @@ def test_without_a_kubeconfig_it_says_how_to_get_one(
     assert "2 partly checked" in ran.err
 
 
+def test_missing_credentials_are_told_once(verify: Callable[..., Ran], monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
+        monkeypatch.delenv(name)
+    monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
+    ran = verify()
+    assert "- Not read: the cluster at EKS, the instances, the nodes themselves. Can't get AWS credentials: " in ran.out
+    assert ran.out.count("aws sso login") == 1
+    assert ran.code == 3
+
+
 def test_a_kubeconfig_of_another_cluster_is_rejected(verify: Callable[..., Ran], cluster: Cluster) -> None:
     for number, node in enumerate(cluster.nodes):
         node["spec"]["providerID"] = f"aws:///eu-west-1a/i-{number:017x}"

@@ -46,11 +46,13 @@ def test_standard_input_comes_back_with_lines_added(run: type_of_run, monkeypatc
 def test_the_example_is_patched_and_says_what_is_missing(run: type_of_run) -> None:
     ran = run("workload", "patch", "pods.yaml", "--prefer", "arm64", "--weight", "40")
     assert ran.code == 0
-    assert ran.out.count("- weight: 40") == 4
+    assert ran.out.count("- weight: 40") == 2
     assert [line for line in ran.out.splitlines() if line.lstrip().startswith("#")] == [
         line for line in PODS.splitlines() if line.lstrip().startswith("#")
     ]
     assert "ledger: prefers architecture arm64 with weight 40; does not tolerate arch=arm64:NoSchedule" in ran.err
+    assert "sessions: requires architecture arm64 already, by node affinity: no preference is needed\n" in ran.err
+    assert "log-agent: runs on every node that it can use: no preference is needed\n" in ran.err
 
 
 def test_in_place_writes_what_changes_and_keeps_mode_and_links(run: type_of_run, clone: Path) -> None:

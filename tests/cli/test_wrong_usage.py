@@ -22,6 +22,8 @@ PRICES = f"--prices {CLONE / 'examples' / 'prices.json'}"
 PATCH = "workload patch pod.yaml"
 ROWS = [
     ("audit daemonsets checkout-dev", "is a stack, not a file with manifests. Write --stack checkout-dev."),
+    ("audit workloads checkout-dev", "is a stack, not a file with manifests. Write --stack checkout-dev."),
+    ("workload patch checkout-dev --tolerate arm64", "is a stack, not a file with manifests. Write --stack checkout"),
     ("audit daemonsets agents.yaml", "The manifests have DaemonSets and no Nodes. Give --stack NAME"),
     ("audit daemonsets --stack checkout-dev nodes.yaml", "nodes.yaml: no DaemonSets found."),
     ("audit daemonsets --stack nobody-dev", "There is no stack nobody-dev"),
@@ -36,7 +38,7 @@ ROWS = [
     ("audit images a.yaml --group-by team=", "--group-by 'team=' is not a label's key."),
     ("audit images --images images.txt --group-by team", "a list of images has none"),
     ("audit images a.yaml --insecure-registry http://here:5000", "'http://here:5000' is not HOST or HOST:PORT"),
-    ("audit workloads a.yaml --taint arch=arm64", "has no effect"),
+    ("audit workloads a.yaml --taint true", "Write KEY=VALUE:EFFECT, such as arch=arm64:NoSchedule."),
     ("audit workloads a.yaml --taint a:NoSchedule --stack payments-prod", "mutually exclusive"),
     ("audit workloads a.yaml --force", "--force needs --patch DIR"),
     ("audit workloads a.yaml --patch Pulumi.yaml", "Pulumi.yaml is not a folder"),

@@ -7,20 +7,18 @@ import os
 import re
 import sys
 from dataclasses import dataclass
-from functools import cache
 from typing import Any
 
 from sandbox.aws.remote import Remote
+from sandbox.clients import get_client
 from sandbox.cluster.control_plane import ControlPlane
 from sandbox.cluster.programs import Programs, wait_for
 from sandbox.layout import CLONE
-from tests.sandbox.leftovers import client
 
 REGION = "us-east-1"
 ZONES = ("us-east-1a", "us-east-1b", "us-east-1c")
 DISCOVERY = "karpenter.sh/discovery"
 Instance = dict[str, Any]
-_client = cache(client)
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,8 +39,8 @@ class Aws:
         return Remote(self.url)
 
     def client(self, service: str) -> Any:  # noqa: ANN401 (botocore makes its clients at run time)
-        """A boto3 client, made once: that takes longer than most calls."""
-        return _client(service, self.url, REGION)
+        """A boto3 client."""
+        return get_client(service, self.url, REGION)
 
     def environ(self) -> dict[str, str]:
         """What leads an AWS program here, and nowhere else."""
@@ -91,7 +89,7 @@ def start(programs: Programs, plane: ControlPlane, *, cluster: str) -> Aws:
         return said[1] if said else None
 
     url = wait_for(address, "the AWS server", timeout=60)
-    ec2, iam = client("ec2", url, REGION), client("iam", url, REGION)
+    ec2, iam = get_client("ec2", url, REGION), get_client("iam", url, REGION)
     discovery = [{"Key": DISCOVERY, "Value": cluster}]
     rows = ec2.describe_subnets(Filters=[{"Name": "availability-zone", "Values": list(ZONES)}])["Subnets"]
     subnets = [row["SubnetId"] for row in rows]
@@ -99,13 +97,13 @@ def start(programs: Programs, plane: ControlPlane, *, cluster: str) -> Aws:
     ec2.create_tags(Resources=[*subnets, group["GroupId"]], Tags=discovery)
     role = iam.create_role(RoleName=f"{cluster}-control-plane", AssumeRolePolicyDocument=_trust("eks.amazonaws.com"))
     Remote(url).lead_clusters_to(plane.kube.access.url, plane.kube.access.authority)
-    client("eks", url, REGION).create_cluster(
+    get_client("eks", url, REGION).create_cluster(
         name=cluster,
         version=".".join(plane.version.removeprefix("v").split(".")[:2]),
         roleArn=role["Role"]["Arn"],
         resourcesVpcConfig={"subnetIds": subnets, "securityGroupIds": [group["GroupId"]]},
     )
-    client("sqs", url, REGION).create_queue(QueueName=cluster)
+    get_client("sqs", url, REGION).create_queue(QueueName=cluster)
     made = Aws(url, cluster, f"{cluster}-node")
     made.ensure_node_role(made.node_role)
     return made

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from components.rendering.files import contents
-from components.rendering.recording import Recorded
 from multiarch.facts.addon_daemon_sets import DEVICE_PLUGIN
+from multiarch.observed.resources.declared import DeclaredResource
 from sandbox.cluster import helm
 from sandbox.cluster.kube import Object
 from tests.cluster import charts
@@ -23,7 +23,7 @@ class NotCollectedError(Exception):
     """A component declares something in the cluster that this module can't turn into objects: teach it."""
 
 
-def collected(resources: Iterable[Recorded]) -> list[Object]:
+def collected(resources: Iterable[DeclaredResource]) -> list[Object]:
     """Return the objects in an order in which they can be applied: CRDs and node classes before what needs them.
 
     Raises:
@@ -38,7 +38,7 @@ def collected(resources: Iterable[Recorded]) -> list[Object]:
     return sorted(objects, key=lambda each: each["kind"] not in ("CustomResourceDefinition", "EC2NodeClass"))
 
 
-def _manifest(resource: Recorded) -> Object:
+def _manifest(resource: DeclaredResource) -> Object:
     found = dict(resource.inputs)
     # Pulumi calls the group without a name "core".
     if resource.type.replace(":core/", ":") != f"kubernetes:{found.get('apiVersion')}:{found.get('kind')}":
@@ -46,7 +46,7 @@ def _manifest(resource: Recorded) -> Object:
     return found
 
 
-def _released(release: Recorded) -> list[Object]:
+def _released(release: DeclaredResource) -> list[Object]:
     chart = str(release.inputs["chart"]).rpartition("/")[2]
     if chart in _UNREACHABLE:
         return stand_in(chart, _values(release))
@@ -64,7 +64,7 @@ def _placed(item: Object) -> Object:
     return item if cluster_wide else {**item, "metadata": {"namespace": NAMESPACE, **item["metadata"]}}
 
 
-def _values(release: Recorded) -> Mapping[str, Any]:
+def _values(release: DeclaredResource) -> Mapping[str, Any]:
     values = release.inputs["values"]
     if not isinstance(values, Mapping):
         raise NotCollectedError(release.urn)

@@ -13,13 +13,13 @@ from ruamel.yaml import YAML
 
 from components.iam.pod_identity import CREDENTIALS
 from components.rendering import declare
-from components.rendering.recording import Recorded
 from multiarch.autoscaling.karpenter import build_node_class, build_node_pool
 from multiarch.capacity import headroom
 from multiarch.capacity.headroom import Headroom
 from multiarch.errors import StackError
 from multiarch.facts.architectures import Architecture
 from multiarch.facts.node_resources import GIB
+from multiarch.observed.resources.declared import DeclaredResource
 from multiarch.stack.load import list_stack_files, load_file
 from multiarch.stack.plan import make_plan
 from sandbox.cluster.control_plane import ControlPlane
@@ -108,7 +108,7 @@ FILES = {file.stem.removeprefix("Pulumi."): file for file in list_stack_files(CL
 
 
 @cache
-def resources(name: str) -> tuple[Recorded, ...]:
+def resources(name: str) -> tuple[DeclaredResource, ...]:
     """What is declared for one of :data:`FILES` or :data:`WORDS`."""
     if name in FILES:
         return declare(make_plan(load_file(FILES[name]), today=TODAY)).resources

@@ -24,7 +24,7 @@ def rendered(tmp_path_factory: pytest.TempPathFactory) -> RenderedStack:
 
 @pytest.fixture(scope="session")
 def full(rendered: RenderedStack) -> declared.World:
-    return declared.World(rendered.resources, dict(rendered.outputs), plan(declared.FULL))
+    return declared.World(rendered.declared.resources, dict(rendered.declared.outputs), plan(declared.FULL))
 
 
 @pytest.fixture(scope="session")

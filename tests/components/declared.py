@@ -9,7 +9,7 @@ from functools import cache
 from typing import Any
 
 from components.rendering import declare
-from components.rendering.recording import Recorded
+from multiarch.observed.resources.declared import DeclaredResource
 from multiarch.stack.model import Plan
 from multiarch.stack.plan import make_plan
 from tests.stack.words import TODAY, stack
@@ -175,14 +175,14 @@ OTHERS = "arn:aws:ecr:us-east-1:444455556666:repository/base/*"
 class Found:
     """What a program declared."""
 
-    resources: tuple[Recorded, ...]
+    resources: tuple[DeclaredResource, ...]
     outputs: Mapping[str, Any]
 
-    def all(self, type_: str) -> list[Recorded]:
+    def all(self, type_: str) -> list[DeclaredResource]:
         """Every resource of a type."""
         return [resource for resource in self.resources if resource.type == type_]
 
-    def one(self, type_: str, name: str | None = None) -> Recorded:
+    def one(self, type_: str, name: str | None = None) -> DeclaredResource:
         """The one resource of a type, or of a type and name."""
         found = [resource for resource in self.all(type_) if name in {None, resource.name}]
         assert len(found) == 1, f"{len(found)} of {type_} {name or ''}"
@@ -192,7 +192,7 @@ class Found:
         """The inputs of :meth:`one`."""
         return dict(self.one(type_, name).inputs)
 
-    def by_urn(self) -> dict[str, Recorded]:
+    def by_urn(self) -> dict[str, DeclaredResource]:
         """Every resource by its URN."""
         return {resource.urn: resource for resource in self.resources}
 
@@ -216,12 +216,12 @@ def _declare(change: str, region: str | None) -> World:
     return World(declared.resources, dict(declared.outputs), plan)
 
 
-def goes_before(found: World, first: Recorded, second: Recorded) -> bool:
+def goes_before(found: World, first: DeclaredResource, second: DeclaredResource) -> bool:
     """Whether the engine deletes ``first`` before ``second``."""
     return second.urn in list_outliving(found, first)
 
 
-def list_outliving(found: World, first: Recorded) -> set[str]:
+def list_outliving(found: World, first: DeclaredResource) -> set[str]:
     """URNs of what the engine deletes after ``first``, which depends on it, by whatever way; and its own.
 
     As the engine sees it: a dependency on a component is one on its children, and a child depends on its parent.
@@ -240,9 +240,14 @@ def list_outliving(found: World, first: Recorded) -> set[str]:
         seen.add(urn)
         resource = resources[urn]
         todo += [*resource.dependencies, resource.parent]
-        if urn != first.urn and not resource.custom and urn in needed:
+        if urn != first.urn and is_component(resource) and urn in needed:
             todo += children.get(urn, [])
     return seen
+
+
+def is_component(resource: DeclaredResource) -> bool:
+    """Whether it only groups other resources, as the stack itself does."""
+    return resource.type.startswith(("multiarch-eks:", CLUSTER, "pulumi:pulumi:Stack"))
 
 
 def walk(value: object) -> Iterator[Mapping[str, object]]:

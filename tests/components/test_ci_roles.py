@@ -15,8 +15,8 @@ from components.ci.roles import CiRoles, CiRolesArgs, Environment
 from components.ci.trust import GitHub, GitLab, Issuer
 from components.component import Naming
 from components.rendering.marked_values import _CALLS
-from components.rendering.recording import Recorded
 from multiarch.errors import MultiarchError
+from multiarch.observed.resources.declared import DeclaredResource
 from tests.components import declared
 from tests.components.declared import World
 
@@ -32,7 +32,7 @@ CHILDREN_OF_CLUSTER = {"aws:eks/cluster:Cluster", "aws:eks/accessPolicyAssociati
 BOUNDARIES = tuple(f"arn:aws:iam::111122223333:policy/{name}" for name in ("ci", "teams"))
 
 
-def roles(issuers: Sequence[Issuer] = (GITHUB,), **settings: Any) -> list[Recorded]:
+def roles(issuers: Sequence[Issuer] = (GITHUB,), **settings: Any) -> list[DeclaredResource]:
     async def program() -> None:
         CiRoles("ci", CiRolesArgs(naming=Naming("eks-ci", ()), issuers=issuers, **settings))
 
@@ -40,12 +40,12 @@ def roles(issuers: Sequence[Issuer] = (GITHUB,), **settings: Any) -> list[Record
 
 
 @pytest.fixture(scope="module")
-def plain() -> list[Recorded]:
+def plain() -> list[DeclaredResource]:
     return roles()
 
 
 @pytest.fixture(scope="module")
-def made() -> list[Recorded]:
+def made() -> list[DeclaredResource]:
     """Roles with all that can be set."""
     return roles(
         (GITHUB, GITLAB),
@@ -60,22 +60,22 @@ def made() -> list[Recorded]:
     )
 
 
-def one(resources: list[Recorded], type_: str, name: str) -> dict[str, Any]:
+def one(resources: list[DeclaredResource], type_: str, name: str) -> dict[str, Any]:
     (found,) = [resource for resource in resources if (resource.type, resource.name) == (type_, name)]
     return dict(found.inputs)
 
 
-def trusted(resources: list[Recorded], role: str) -> list[dict[str, Any]]:
+def trusted(resources: list[DeclaredResource], role: str) -> list[dict[str, Any]]:
     statements: list[dict[str, Any]] = json.loads(one(resources, declared.ROLE, role)["assumeRolePolicy"])["Statement"]
     return statements
 
 
-def statements(resources: list[Recorded], name: str) -> dict[str, dict[str, Any]]:
+def statements(resources: list[DeclaredResource], name: str) -> dict[str, dict[str, Any]]:
     policy = json.loads(one(resources, declared.ROLE_POLICY, name)["policy"])
     return {row["Sid"]: row for row in policy["Statement"]}
 
 
-def test_github_is_trusted_for_pull_requests_and_the_branch_and_nothing_else(plain: list[Recorded]) -> None:
+def test_github_is_trusted_for_pull_requests_and_the_branch_and_nothing_else(plain: list[DeclaredResource]) -> None:
     (statement,) = trusted(plain, "preview")
     assert statement == {
         "Sid": "GitHub",
@@ -94,7 +94,9 @@ def test_github_is_trusted_for_pull_requests_and_the_branch_and_nothing_else(pla
     }
 
 
-def test_gitlab_is_trusted_for_its_branches_and_each_issuer_has_a_statement_of_its_own(made: list[Recorded]) -> None:
+def test_gitlab_is_trusted_for_its_branches_and_each_issuer_has_a_statement_of_its_own(
+    made: list[DeclaredResource],
+) -> None:
     found = trusted(made, "preview")
     assert [row["Sid"] for row in found] == ["GitHub", "GitLab"]
     assert found[1]["Condition"] == {
@@ -103,7 +105,7 @@ def test_gitlab_is_trusted_for_its_branches_and_each_issuer_has_a_statement_of_i
     }
 
 
-def test_updates_are_trusted_by_environment_on_github_and_by_branch_on_gitlab(made: list[Recorded]) -> None:
+def test_updates_are_trusted_by_environment_on_github_and_by_branch_on_gitlab(made: list[DeclaredResource]) -> None:
     github, gitlab = (row["Condition"]["StringEquals"] for row in trusted(made, "up-prod"))
     assert github["token.actions.githubusercontent.com:sub"] == ["repo:example/clusters:environment:prod"]
     assert gitlab["gitlab.com:sub"] == ["project_path:example/platform/clusters:ref_type:branch:ref:release"]
@@ -113,7 +115,7 @@ def test_updates_are_trusted_by_environment_on_github_and_by_branch_on_gitlab(ma
 
 
 def test_images_are_pushed_from_the_branch_and_from_tags_to_the_listed_repositories(
-    made: list[Recorded], plain: list[Recorded]
+    made: list[DeclaredResource], plain: list[DeclaredResource]
 ) -> None:
     github, gitlab = (row["Condition"]["StringLike"] for row in trusted(made, "images"))
     assert github["token.actions.githubusercontent.com:sub"][1] == "repo:example/clusters:ref:refs/tags/*"
@@ -124,7 +126,7 @@ def test_images_are_pushed_from_the_branch_and_from_tags_to_the_listed_repositor
     assert "images" not in {role.name for role in plain if role.type == declared.ROLE}
 
 
-def test_repositories_may_have_ids_and_a_provider_that_exists_is_used(made: list[Recorded]) -> None:
+def test_repositories_may_have_ids_and_a_provider_that_exists_is_used(made: list[DeclaredResource]) -> None:
     """Repositories with immutable subject claims are named with their IDs."""
     arn = "arn:aws:iam::111122223333:oidc-provider/token.actions.githubusercontent.com"
     found = roles((GitHub("octocat@123456/my-repo@456789", provider_arn=arn),))
@@ -154,7 +156,7 @@ def test_what_would_widen_the_trust_is_rejected(make: Callable[[], object]) -> N
         make()
 
 
-def test_a_boundary_limits_every_role_and_those_that_updates_create(made: list[Recorded]) -> None:
+def test_a_boundary_limits_every_role_and_those_that_updates_create(made: list[DeclaredResource]) -> None:
     found = [role for role in made if role.type == declared.ROLE]
     assert {role.name for role in found} == {"images", "preview", "up-prod"}
     assert {(role.inputs["permissionsBoundary"], role.inputs["path"]) for role in found} == {(BOUNDARIES[0], "/ci/")}
@@ -164,7 +166,7 @@ def test_a_boundary_limits_every_role_and_those_that_updates_create(made: list[R
 
 
 def test_the_state_is_read_by_previews_and_written_by_updates_alone(
-    made: list[Recorded], plain: list[Recorded]
+    made: list[DeclaredResource], plain: list[DeclaredResource]
 ) -> None:
     read, write = statements(made, "preview"), statements(made, "up-prod-state")
     assert read["State"]["Action"] == ["s3:GetObject"]
@@ -175,7 +177,7 @@ def test_the_state_is_read_by_previews_and_written_by_updates_alone(
     assert not {"State", "ListState", "StateKeys"} & set(statements(plain, "preview"))
 
 
-def test_objects_in_clusters_are_read_with_an_access_entry(made: list[Recorded]) -> None:
+def test_objects_in_clusters_are_read_with_an_access_entry(made: list[DeclaredResource]) -> None:
     assert one(made, declared.ACCESS_ENTRY, "preview-shop-dev")["clusterName"] == "shop-dev"
     assert one(made, ENTRY_POLICY, "preview-shop-dev")["policyArn"].endswith("/AmazonEKSAdminViewPolicy")
 
@@ -183,8 +185,9 @@ def test_objects_in_clusters_are_read_with_an_access_entry(made: list[Recorded])
 # -- what previews read ------------------------------------------------------------------------------------------
 
 
+@pytest.mark.exhaustive
 def test_every_resource_type_that_the_components_declare_is_read_and_no_other(
-    full: World, changed: World, migrating: World, ipv6: World, made: list[Recorded]
+    full: World, changed: World, migrating: World, ipv6: World, made: list[DeclaredResource]
 ) -> None:
     found = {each.type for world in (full, changed, migrating, ipv6) for each in world.resources}
     found |= {resource.type for resource in made} | CHILDREN_OF_CLUSTER
@@ -195,7 +198,7 @@ def test_every_look_up_that_the_components_make_is_allowed_and_no_other() -> Non
     assert set(LOOK_UPS) == set(_CALLS)
 
 
-def test_each_action_is_an_operation_that_reads_no_secrets_or_data(plain: list[Recorded]) -> None:
+def test_each_action_is_an_operation_that_reads_no_secrets_or_data(plain: list[DeclaredResource]) -> None:
     """Previews run a branch's code: the account's parameters, objects and logs are not for it."""
     session = botocore.session.get_session()
     found = statements(plain, "preview")
@@ -209,7 +212,7 @@ def test_each_action_is_an_operation_that_reads_no_secrets_or_data(plain: list[R
     assert found["ReadSsmParameterAwsService"]["Resource"] == "arn:aws:ssm:*::parameter/aws/service/*"
 
 
-def test_resources_are_the_accounts_wherever_an_action_takes_one(plain: list[Recorded]) -> None:
+def test_resources_are_the_accounts_wherever_an_action_takes_one(plain: list[DeclaredResource]) -> None:
     found = statements(plain, "preview")
     anywhere = [sid for sid, row in found.items() if row["Resource"] == "*"]
     assert anywhere == ["Read"]
@@ -219,7 +222,7 @@ def test_resources_are_the_accounts_wherever_an_action_takes_one(plain: list[Rec
         assert sid == "Read" or ":111122223333:" in row["Resource"] or "::parameter/aws/" in row["Resource"]
 
 
-def test_the_policy_fits_into_a_role(made: list[Recorded]) -> None:
+def test_the_policy_fits_into_a_role(made: list[DeclaredResource]) -> None:
     """IAM's limit for all inline policies of a role, without white space."""
     policy = json.loads(one(made, declared.ROLE_POLICY, "preview")["policy"])
     assert len(json.dumps(policy, separators=(",", ":"))) < 10_240

@@ -8,7 +8,7 @@ from multiarch.audit.daemonset_groups import list_planned_groups
 from multiarch.audit.daemonset_model import DaemonSetOutcome
 from multiarch.audit.daemonset_sources import list_planned_daemon_sets
 from multiarch.audit.daemonsets import audit_daemon_sets, list_label_keys
-from multiarch.doctor.reach import list_chart_hosts, list_releases, needs_api
+from multiarch.doctor.reach import list_chart_hosts, list_charts, needs_api
 from tests.components import autoscaled
 from tests.components.declared import PUBLIC, World
 from tests.stack.words import merged, plan
@@ -57,7 +57,7 @@ def test_they_are_declared_where_the_file_says_so_and_tolerate_everything(charte
         assert NAME not in {each.name for each in plan(merged(GPU, {"gpuDevicePlugin": without})).device_plugins}
     hosts = ("aws.github.io", "nvidia.github.io", "public.ecr.aws")
     assert list_chart_hosts(plan({**GPU, "autoscaling": {}})) == hosts
-    assert {NAME, EFA} <= list_releases(plan(GPU))
+    assert {NAME, EFA} <= list_charts(plan(GPU)).keys()
     assert needs_api(plan({**GPU, "autoscaling": {}, "storageClass": False}))
 
 

@@ -58,6 +58,7 @@ def guarded(found: World) -> set[tuple[Any, Any]]:
     return {(role.inputs.get("permissionsBoundary"), role.inputs.get("path")) for role in found.all(declared.ROLE)}
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("stack", STACKS.values(), ids=list(STACKS))
 def test_every_role_has_boundary_and_path_and_is_listed(stack: dict[str, Any]) -> None:
     found = world(merged(stack, IAM))

@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
-from components.rendering.recording import Recorded
 from multiarch.autoscaling.model import Autoscaler
+from multiarch.observed.resources.declared import DeclaredResource
 from multiarch.simulate.shapes import build_pool_shape
 from tests.components import autoscaled, declared
-from tests.components.declared import World, goes_before, list_outliving
+from tests.components.declared import World, goes_before, is_component, list_outliving
 from tests.stack.words import merged
 
 CRDS, CONTROLLER = "karpenter-crd", "karpenter"
@@ -157,7 +157,7 @@ def test_there_is_a_node_pool_for_each_of_the_plans_with_its_weight(with_karpent
         assert reference == {"group": "karpenter.k8s.aws", "kind": "EC2NodeClass", "name": name}
 
 
-def chain(found: World) -> list[list[Recorded]]:
+def chain(found: World) -> list[list[DeclaredResource]]:
     """What goes first, then second, and so on, when a stack is destroyed."""
     return [
         found.all(autoscaled.NODE_POOL),
@@ -231,7 +231,7 @@ def test_the_old_autoscaler_goes_without_touching_the_new_ones_resources(
     migrating: World, with_karpenter: World
 ) -> None:
     def custom(found: World) -> dict[str, Any]:
-        return {resource.urn: resource.inputs for resource in found.resources if resource.custom}
+        return {resource.urn: resource.inputs for resource in found.resources if not is_component(resource)}
 
     before, after = custom(migrating), custom(with_karpenter)
     changed = {urn for urn in after if before.get(urn) != after[urn]}

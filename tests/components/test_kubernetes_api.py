@@ -21,9 +21,10 @@ from components import kubernetes_api
 from components.component import Component, Naming
 from components.kubernetes_api import Chart, ChildInCluster, InCluster
 from components.rendering.marked_values import Where
-from components.rendering.recording import Recorded, Recorder
+from components.rendering.recording import Recorder
 from multiarch.errors import OutsideError
 from multiarch.facts.taints import parse_taint
+from multiarch.observed.resources.declared import DeclaredResource
 from tests.components import autoscaled
 from tests.components.declared import World
 from tests.kubernetes.api_server import serving
@@ -53,7 +54,7 @@ class Engine(Recorder):
             response.object.update(self._status)
         return response
 
-    def run(self, declare: Callable[[ChildInCluster], object], *, preview: bool) -> list[Recorded]:
+    def run(self, declare: Callable[[ChildInCluster], object], *, preview: bool) -> list[DeclaredResource]:
         """What a program declares in the cluster."""
 
         def program() -> None:
@@ -68,7 +69,7 @@ class Engine(Recorder):
         copy_context().run(inside)
         return self.declared()
 
-    def declared(self) -> list[Recorded]:
+    def declared(self) -> list[DeclaredResource]:
         return [each for each in self.recorded() if each.type.startswith("kubernetes:")]
 
 
@@ -172,7 +173,7 @@ def test_an_update_ends_at_a_release_that_is_not_deployed_and_a_preview_warns(
 def test_what_depends_on_a_deployed_release_comes_after_it(preview: bool) -> None:  # noqa: FBT001 (a parameter)
     engine = Engine({**STATUS, "status": "deployed"})
     first, pool = sorted(engine.run(release_and_pool, preview=preview), key=lambda each: each.type)
-    assert pool.dependencies == (first.urn,)
+    assert pool.dependencies == {first.urn}
 
 
 def hook(server: str, trusted: Authority) -> pulumi.ResourceHookArgs:

@@ -8,7 +8,7 @@ import re
 from functools import cache
 
 from components.aws.fargate import _name
-from components.rendering.recording import Recorded
+from multiarch.observed.resources.declared import DeclaredResource
 from multiarch.schema.fargate import FargateProfile
 from tests.components import autoscaled, declared
 from tests.components.declared import World, goes_before, list_outliving, walk, world
@@ -26,7 +26,7 @@ def takes_tags(type_: str) -> bool:
     return hasattr(getattr(package, name), "tags")
 
 
-def tags_of(resource: Recorded) -> dict[str, object]:
+def tags_of(resource: DeclaredResource) -> dict[str, object]:
     found = resource.inputs.get("tags", {})
     if isinstance(found, list):
         return {tag["key"]: tag["value"] for tag in found}
@@ -64,7 +64,7 @@ def test_nothing_opens_port_22_or_brings_an_ssh_key(full: World) -> None:
     assert [resource.urn for resource in full.resources if opens_ssh(resource.inputs)] == []
 
 
-def of(found: World, *types: str) -> list[Recorded]:
+def of(found: World, *types: str) -> list[DeclaredResource]:
     return [resource for resource in found.resources if resource.type in types]
 
 
@@ -97,7 +97,7 @@ def test_destroy_takes_what_runs_on_nodes_before_the_nodes_and_its_rights(
             assert goes_before(found, each, right), right.urn
 
 
-def is_right_of(right: Recorded, each: Recorded) -> bool:
+def is_right_of(right: DeclaredResource, each: DeclaredResource) -> bool:
     return right.name in {each.name, f"{each.name}-credentials"}
 
 

@@ -4,25 +4,32 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from collections.abc import Set as AbstractSet
-from dataclasses import replace
+from dataclasses import fields, replace
 from typing import Any
 
 import pytest
 
 from multiarch.doctor.account import judge_groups, judge_offerings, judge_subnets, list_service_roles
-from multiarch.doctor.existing import FoundCluster, UnhealthyGroup, find_fixed_changes
+from multiarch.doctor.existing import OwnCluster, UnhealthyGroup, find_fixed_changes
 from multiarch.doctor.model import CheckState
 from multiarch.doctor.programs import judge_plugins
 from multiarch.doctor.quotas import VPCS, find_vcpu_quota, list_needs
-from multiarch.doctor.reach import judge_releases, list_chart_hosts, list_releases
+from multiarch.doctor.reach import judge_releases, list_chart_hosts, list_charts
 from multiarch.facts.instance_types import get_instance_type, list_instance_types
 from multiarch.nodes.model import CapacityType
 from multiarch.stack.model import ExistingNetwork
 from multiarch.stack.origin import Origin
+from tests.doctor.test_joined import THERE as EXISTING
 from tests.stack.words import plan
 
 KEY = "arn:aws:kms:eu-west-1:111122223333:key/"
-THERE = FoundCluster("vpc-0123456789abcdef0", "172.20.0.0/16", "10.0.0.0/16", f"{KEY}own", f"{KEY}own")
+THERE = OwnCluster(
+    **{each.name: getattr(EXISTING, each.name) for each in fields(EXISTING)}
+    | {"vpc_id": "vpc-0123456789abcdef0", "service_cidr": "172.20.0.0/16", "key_arn": f"{KEY}own"},
+    cidr="10.0.0.0/16",
+    own_vpc=True,
+    own_key_arn=f"{KEY}own",
+)
 ROLES = "arn:aws:iam::111122223333:role"
 OWN_ROLE = replace(THERE, role_arn=f"{ROLES}/teams/{plan({}).cluster.name}-cluster-20261128")
 PLATFORMS = replace(THERE, role_arn=f"{ROLES}/teams/eks-cluster")
@@ -35,9 +42,9 @@ KARPENTER = {"autoscaling": {"use": "karpenter", "karpenter": {"controllerGroup"
     ("change", "there", "key"),
     [
         ({}, THERE, None),
-        ({}, FoundCluster("vpc-0", "172.20.0.0/16", "10.0.0.0/16"), None),  # encryption can be turned on
+        ({}, replace(THERE, key_arn="", own_key_arn=""), None),  # encryption can be turned on
         ({"secretsEncryption": {"kmsKeyArn": f"{KEY}theirs"}}, THERE, "secretsEncryption.kmsKeyArn"),
-        ({}, FoundCluster("vpc-0", "", "10.0.0.0/16", f"{KEY}theirs", f"{KEY}own"), "secretsEncryption.kmsKeyArn"),
+        ({}, replace(THERE, key_arn=f"{KEY}theirs"), "secretsEncryption.kmsKeyArn"),
         ({"secretsEncryption": {"enabled": False}}, THERE, "secretsEncryption.enabled"),
         ({"network": {"cidr": "10.8.0.0/16"}}, THERE, "network.cidr"),
         ({"network": {"ipFamily": "ipv6"}}, replace(THERE, ip_family="ipv4"), "network.ipFamily"),
@@ -56,7 +63,7 @@ KARPENTER = {"autoscaling": {"use": "karpenter", "karpenter": {"controllerGroup"
     ],
 )
 def test_only_values_that_a_cluster_keeps_are_compared(
-    change: Mapping[str, Any], there: FoundCluster, key: str | None
+    change: Mapping[str, Any], there: OwnCluster, key: str | None
 ) -> None:
     assert [each.key for each in find_fixed_changes(plan(change), Origin(), there)] == ([key] if key else [])
 
@@ -172,7 +179,7 @@ def test_the_latest_revision_of_the_stacks_own_releases_counts(
         {"namespace": "n", "labels": {"name": name, "version": str(revision), "status": status}}
         for name, revision, status in kept
     ]
-    (row,) = judge_releases(secrets, list_releases(plan(KARPENTER)))
+    (row,) = judge_releases(secrets, list_charts(plan(KARPENTER)).keys())
     assert (row.state, said in row.text) == (state, True)
 
 

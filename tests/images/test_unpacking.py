@@ -143,6 +143,7 @@ SPARSE = (
 )
 
 
+@pytest.mark.exhaustive
 def test_a_bomb_comes_in_pieces_that_are_bounded() -> None:
     bomb = archive([File("zeros", bytes(64 * 1024 * 1024))])
     for packed in (gzip.compress(bomb), zstd.compress(bomb, 19)):

@@ -63,7 +63,7 @@ CASES: list[Case] = [
     ("kubelet-value", web_kubelet(evictionHard={"memory.available": "110%"}), f"{WEB}.evictionHard.memory.available",
      "110% is above 100 %"),
     ("kubelet-value", web_kubelet(kubeReserved={"memory": "1Gx"}), f"{WEB}.kubeReserved.memory", "'1Gx'"),
-    *(("kubelet-value", web_kubelet(containerLogMaxSize=size), f"{WEB}.containerLogMaxSize", f"'{size}'")
+    *(("not-valid", web_kubelet(containerLogMaxSize=size), f"{WEB}.containerLogMaxSize", f"'{size}'")
       for size in ("big", "1.5Gi", "0", "100m")),
     ("kubelet-value", web_kubelet(evictionSoft=HARD, evictionSoftGracePeriod={"memory.available": "2 minutes"}),
      f"{WEB}.evictionSoftGracePeriod.memory.available", "'2 minutes' is not a duration"),
@@ -82,9 +82,11 @@ CASES: list[Case] = [
     ("instance-store-family", {"kubernetesVersion": "1.32", "nodeGroups": {"web": {
         "amiFamily": "AL2", "instanceStorePolicy": "RAID0", "instanceTypes": ["m7gd.large"]}}},
      "nodeGroups.web.instanceStorePolicy", "AL2"),
-    ("registry-mirror", {"registryMirrors": {"docker.io/library": ["https://m.example.com"]}},
+    ("registry-mirror", {"registryMirrors": {"index.docker.io": ["https://m.example.com"]}},
+     "registryMirrors.index.docker.io", "Hub"),
+    ("not-valid", {"registryMirrors": {"docker.io/library": ["https://m.example.com"]}},
      "registryMirrors.docker.io/library", "host"),
-    *(("registry-mirror", {"registryMirrors": {"docker.io": [mirror]}}, "registryMirrors.docker.io[0]", "https")
+    *(("not-valid", {"registryMirrors": {"docker.io": [mirror]}}, "registryMirrors.docker.io[0]", "https")
       for mirror in ("http://m.example.com", "https://m.example.com/v2/hub", "https://m.example.com:99999", "https://a..b")),
     ("registry-mirrors-auto-mode", {"registryMirrors": MIRRORS, **AUTO_MODE}, "registryMirrors", "user data"),
 ]

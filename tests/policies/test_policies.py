@@ -11,6 +11,7 @@ import pytest
 
 from multiarch.facts.architectures import Architecture
 from multiarch.images.model import Judgement, Verdict
+from multiarch.observed.resources.declared import DeclaredResource
 from multiarch.observed.resources.nodes import (
     AUTO_SCALING_GROUP,
     INSTANCE,
@@ -24,7 +25,7 @@ from multiarch.observed.resources.nodes import MANAGED_GROUP as NODE_GROUP
 from multiarch.policies import build_policies
 from multiarch.policies.daemon_sets import DAEMON_SET
 from multiarch.policies.encryption import STORAGE_CLASS, VOLUME
-from multiarch.policies.model import DeclaredResource, check_policy
+from multiarch.policies.model import check_policy
 from multiarch.policies.network import GROUP_RULE, INGRESS_RULE, SECURITY_GROUP
 from multiarch.rules import SECTIONS, Finding
 
@@ -48,7 +49,7 @@ def _found(rule: str, *resources: DeclaredResource) -> list[Finding]:
 
 
 def resource(type_: str, properties: Any = None, name: str = "it", **more: Any) -> DeclaredResource:  # noqa: ANN401
-    return DeclaredResource(f"urn:{type_}::{name}", type_, name, properties or {}, **more)
+    return DeclaredResource(f"urn:{type_}::{name}", "", type_, name, properties or {}, **more)
 
 
 def _group(**properties: Any) -> DeclaredResource:

@@ -27,6 +27,7 @@ def test_an_api_server_that_restarts_is_waited_for() -> None:
         assert (made.cordoned, made.holder, made.fewest_ready[API]) == ([], "", 2)
 
 
+@pytest.mark.exhaustive
 def test_a_run_killed_after_any_call_is_cleaned_up_by_the_next() -> None:
     for number in range(1, number_of_calls() + 1):
         made = world()
@@ -42,6 +43,7 @@ def test_a_run_killed_after_any_call_is_cleaned_up_by_the_next() -> None:
         assert made.fewest_ready[API] == 2
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("moment", ["before", "after"])
 def test_an_api_server_that_fails_for_good_ends_the_run_and_the_next_one_cleans_up(moment: str) -> None:
     # Half of the calls each: the others are tried at the other moment.
@@ -67,6 +69,7 @@ def test_an_api_server_that_fails_for_good_ends_the_run_and_the_next_one_cleans_
         assert made.fewest_ready[API] == 2
 
 
+@pytest.mark.exhaustive
 def test_an_answer_that_is_lost_changes_nothing() -> None:
     for number in range(2, number_of_calls() + 1):
         made = world()

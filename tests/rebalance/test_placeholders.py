@@ -84,6 +84,7 @@ def test_without_the_right_to_create_placeholders_their_pods_stay(status: int) -
     assert "no placeholder can be created in namespace multiarch-rebalance" in report.outcomes[0].detail
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize(("fault", "moment"), [("killed", "after"), ("away", "before"), ("away", "after")])
 def test_placeholders_do_not_outlive_the_next_run_whatever_fails(fault: str, moment: str) -> None:
     made = full(10.0)

@@ -13,7 +13,7 @@ import pytest
 from multiarch.cli.review.markdown import render_markdown
 from multiarch.errors import Problem
 from multiarch.review import cost, digest
-from multiarch.review.digest import ReviewDigest, Topic, build_digest
+from multiarch.review.digest import ReviewDigest, build_digest
 from multiarch.review.model import Operation, Preview, StackChange, StackVersion
 from multiarch.review.previews.reading import read_previews
 from multiarch.rules import REVIEW_RULES, Finding, Risk
@@ -39,7 +39,7 @@ def reviewed(data: bytes, before: StackVersion | None = None, after: StackVersio
 
 
 def rules(found: ReviewDigest) -> list[str]:
-    return [entry.finding.rule.name for stack in found.stacks for entry in stack.entries]
+    return [entry.rule.name for stack in found.stacks for entry in stack.entries]
 
 
 def test_other_changes_are_of_low_risk_and_counted() -> None:
@@ -72,7 +72,7 @@ def test_a_failed_preview_says_what_to_do(message: str, hint: str) -> None:
     found = reviewed(
         preview_text(step("same", ROLE, "a", {}, {}), diagnostics=[error(message.replace("[secret]", "hunter2"))])
     )
-    finding = found.stacks[0].entries[0].finding
+    finding = found.stacks[0].entries[0]
     assert (finding.rule.name, found.risk) == ("preview-failed", Risk.HIGH)
     assert finding.details[0] == message
     assert hint in finding.details[1]
@@ -89,16 +89,16 @@ def test_drift_says_what_the_update_does_about_it() -> None:
     refresh = step("refresh", QUEUE, "q", {"delay": 0, "x": 1}, {"delay": 9, "x": 1})
     back = step("update", QUEUE, "q", {"delay": 9, "x": 1}, {"delay": 0, "x": 1}, {"delay": "update"})
     (entry,) = reviewed(event_log(refresh, back)).stacks[0].entries
-    assert entry.finding.details == ("delay: 0 → 9; this update sets it to what the program says",)
+    assert entry.details == ("delay: 0 → 9; this update sets it to what the program says",)
     (left,) = reviewed(event_log(refresh)).stacks[0].entries
-    assert left.finding.details == ("delay: 0 → 9; this update leaves it",)
+    assert left.details == ("delay: 0 → 9; this update leaves it",)
 
 
 def test_what_was_deleted_outside_is_created_again() -> None:
     refresh = step("refresh", QUEUE, "q", {"name": "q"}, {"name": "q"})
     (entry,) = reviewed(preview_text(refresh, step("create", QUEUE, "q", None, {"name": "q"}))).stacks[0].entries
-    assert (entry.finding.level, entry.finding.subject) == (Risk.HIGH, "SQS queue q")
-    assert entry.finding.text == "It was deleted outside of Pulumi. This update creates it again."
+    assert (entry.level, entry.subject) == (Risk.HIGH, "SQS queue q")
+    assert entry.text == "It was deleted outside of Pulumi. This update creates it again."
 
 
 def test_drift_of_what_an_autoscaler_sets_is_omitted() -> None:
@@ -164,12 +164,12 @@ def test_parts_that_fail_are_findings_and_hide_no_other(monkeypatch: pytest.Monk
         raise ValueError("invalid literal")
 
     monkeypatch.setattr(cost, "compare_costs", difference)
-    finders = [(topic, find if topic is Topic.ROLLS else other) for topic, other in vars(digest)["_FINDERS"]]
+    finders = [(topic, find if topic == "Rolls" else other) for topic, other in vars(digest)["_FINDERS"]]
     monkeypatch.setattr(digest, "_FINDERS", finders)
     found = reviewed(preview_text(step("delete", QUEUE, "q", {"name": "q"})))
     assert rules(found) == ["delete-stateful", "unreadable-value", "unreadable-value"]
     assert found.stacks[0].cost.rows == ()
-    finding = found.stacks[0].entries[1].finding
+    finding = found.stacks[0].entries[1]
     assert finding.subject == "rules of the topic rolls"
     assert finding.details == ("TypeError: unhashable type: 'dict'",)
 

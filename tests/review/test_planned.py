@@ -204,7 +204,7 @@ def reviewed(old: StackVersion | None, new: StackVersion | None) -> StackReview:
 )
 def test_a_setting_of_the_control_plane_that_is_only_omitted_stays(key: str, value: object, says: str) -> None:
     entries = reviewed(version({key: value}), version({})).entries
-    (found,) = [each.finding for each in entries if each.finding.rule.name == "change-control-plane"]
+    (found,) = [each for each in entries if each.rule.name == "change-control-plane"]
     assert found.text.startswith(f"{key} {str(value).lower()} → not set: ")
     assert found.text.endswith(says)
 
@@ -248,8 +248,8 @@ def test_a_line_for_each_changed_key_says_what_changed() -> None:
 
 def risks(found: StackReview) -> dict[str, Risk]:
     """The highest risk of each rule."""
-    entries = sorted(found.entries, key=lambda entry: entry.finding.level)
-    return {entry.finding.rule.name: entry.finding.level for entry in entries}
+    entries = sorted(found.entries, key=lambda entry: entry.level)
+    return {entry.rule.name: entry.level for entry in entries}
 
 
 @pytest.fixture(scope="module")
@@ -271,7 +271,7 @@ def test_another_cluster_and_other_pins_replace_nodes(change: dict[str, Any], ri
         StackVersion("Pulumi.shop-dev.yaml", plan_of(on_cluster(cluster=each, nodeGroups=pool)))
         for each in ({}, change)
     )
-    found = [each.finding for each in reviewed(old, new).entries if each.finding.rule.name.endswith("-nodes")]
+    found = [each for each in reviewed(old, new).entries if each.rule.name.endswith("-nodes")]
     assert [each.subject for each in found] == ["node group web", "node group web-arm"]
     for each in found:
         assert (each.level, says in " ".join((each.text, *each.details))) == (risk, True)
@@ -279,7 +279,7 @@ def test_another_cluster_and_other_pins_replace_nodes(change: dict[str, Any], ri
 
 def test_another_cidr_block_of_pods_replaces_subnets_that_are_in_use() -> None:
     old, new = (version({"network": {"podCidr": each}}) for each in ("100.64.0.0/16", "100.65.0.0/16"))
-    found = [each.finding.subject for each in reviewed(old, new).entries if each.finding.rule.name == "replace-running"]
+    found = [each.subject for each in reviewed(old, new).entries if each.rule.name == "replace-running"]
     assert [subject for subject in found if "pods-" in subject] == ["subnet pods-0", "subnet pods-1"]
 
 
@@ -288,15 +288,15 @@ def test_a_danger_in_the_stack_file_is_found_without_a_preview(key: str, before:
     change, expected = CASES[key]
     found = reviewed(before, version(change))
     assert {name: risk for name, risk in risks(found).items() if name in expected} == expected
-    (unseen,) = [entry.finding for entry in found.entries if entry.finding.rule.name == "no-preview"]
+    (unseen,) = [entry for entry in found.entries if entry.rule.name == "no-preview"]
     assert unseen.details[0].startswith("Not known without a preview: ")
     assert any(line.startswith("Changed: ") for line in unseen.details)
-    assert not any(urn for entry in found.entries for urn in entry.finding.urns)
+    assert not any(urn for entry in found.entries for urn in entry.urns)
 
 
 def test_another_region_replaces_everything(before: StackVersion) -> None:
     found = reviewed(before, version({}, region="eu-central-1"))
-    replaced = [each.finding for each in found.entries if each.finding.rule.name == "replace-stateful"]
+    replaced = [each for each in found.entries if each.rule.name == "replace-stateful"]
     (cluster,) = [each for each in replaced if each.subject == "EKS cluster shop-dev"]
     assert "region: eu-west-1 → eu-central-1" in str(cluster.details)
 
@@ -306,6 +306,7 @@ def test_a_new_stack_says_who_reaches_it() -> None:
     assert {"public-endpoint": HIGH, "widen-cluster-access": HIGH}.items() <= risks(found).items()
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("change", [WITH_KARPENTER, IN_AUTO_MODE], ids=["karpenter", "auto-mode"])
 def test_what_is_planned_is_what_the_components_declare_and_each_type_is_judged(change: Mapping[str, Any]) -> None:
     resources = world(merged(FULL, change)).resources
@@ -340,4 +341,4 @@ def test_beside_an_invalid_file_nothing_is_compared(before: StackVersion) -> Non
     for old, new in ((before, bad), (bad, before)):
         found = reviewed(old, new)
         assert set(risks(found)) <= {"no-preview", "invalid-stack-file"}
-        assert "main: team: missing." in " ".join(entry.finding.message for entry in found.entries)
+        assert "main: team: missing." in " ".join(entry.message for entry in found.entries)

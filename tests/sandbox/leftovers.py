@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from sandbox.inventory import Aws, Listing
 
 _MORE = (
@@ -19,8 +17,3 @@ def leftovers(endpoint: str, region: str = "us-east-1") -> dict[str, list[str]]:
     aws = Aws(endpoint, region)
     found = {**aws.everything(), **{kind.label: aws.ask(kind) for kind in _MORE}}
     return {label: list(found[label]) for label in sorted(found) if found[label]}
-
-
-def client(service: str, endpoint: str, region: str) -> Any:  # noqa: ANN401 (botocore makes its clients at run time)
-    """Return a boto3 client for the sandbox, with made-up credentials."""
-    return Aws(endpoint, region).client(service)

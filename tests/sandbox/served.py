@@ -13,7 +13,7 @@ from typing import Any
 
 import urllib3
 
-from tests.sandbox.leftovers import client
+from sandbox.clients import get_client
 
 CLONE = Path(__file__).resolve().parents[2]
 REGION = "eu-west-1"
@@ -50,12 +50,9 @@ class Served:
 
     def __init__(self, endpoint: str) -> None:
         self.endpoint = endpoint
-        self._clients: dict[str, Any] = {}
 
     def client(self, service: str) -> Any:  # noqa: ANN401 (botocore makes its clients at run time)
-        if service not in self._clients:
-            self._clients[service] = client(service, self.endpoint, REGION)
-        return self._clients[service]
+        return get_client(service, self.endpoint, REGION)
 
     def empty(self) -> None:
         """Back to what moto brings."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+
 import pytest
 
 from sandbox.commands import run_multiarch
@@ -16,3 +18,16 @@ def test_a_demo_is_as_wide_as_the_readers_terminal(monkeypatch: pytest.MonkeyPat
     run_multiarch(["stack", "list"], ROOT, shown.append)
     widths = [max(map(len, text.splitlines())) for text in shown if not text.startswith("$ ")]
     assert widths[0] <= 80 < widths[1] <= 150
+
+
+def test_a_terminal_gets_messages_broken_between_words(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    del capsys  # it gives a stdout that can be changed
+    monkeypatch.setenv("COLUMNS", "40")
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
+    shown: list[str] = []
+    told = run_multiarch(["stack", "check", "nope"], ROOT, shown.append, wanted=2)
+    assert max(map(len, told.splitlines())) > 40
+    assert max(map(len, shown[1].splitlines())) <= 40
+    assert shown[1].split() == told.split()

@@ -13,7 +13,7 @@ from pulumi_aws._inputs import ProviderEndpointArgs
 from multiarch.doctor.programs import BROUGHT_BY_EKS
 from sandbox import environment, plugins
 from sandbox.layout import SandboxUsageError
-from sandbox.providers.aws.schemas import SCHEMAS
+from sandbox.providers.aws.provider import ROWS
 from sandbox.state import Engine
 from tests.sandbox.shop import Project
 
@@ -100,7 +100,7 @@ def test_the_official_aws_provider_calls_the_sandbox_alone() -> None:
     # The SDK of the pinned version has all of these, and all services whose resources are declared are there.
     assert endpoints <= set(inspect.signature(ProviderEndpointArgs.__init__).parameters)
     named = {"events": "cloudwatchevents", "logs": "cloudwatchlogs"}
-    services = {schema.source.partition("/")[0] for schema in SCHEMAS.values()}
+    services = {row.source.partition("/")[0] for row in ROWS.values()}
     assert {named.get(each, each) for each in services} | {"sts"} == endpoints
     skipped = {key for key, value in settings.items() if value == "true"}
     assert skipped == {"skipCredentialsValidation", "skipMetadataApiCheck", "skipRegionValidation"}

@@ -9,6 +9,7 @@ import pytest
 from rich.console import Console
 
 from sandbox import summary
+from sandbox.cluster.lifecycle import Status
 from sandbox.layout import Layout
 from sandbox.providers.kubernetes.manifests import Manifests
 
@@ -41,8 +42,16 @@ def test_a_stack_that_takes_two_runs_in_aws_says_so() -> None:
     assert "docs/how-to/private-clusters.md" in told[0]
     assert "private" not in told[1]
     assert told[0].startswith(told[1])
+    assert max(map(len, told[0].splitlines())) <= 80
+    assert 'eval "$(.venv/bin/python -m sandbox env payments-prod)"' in told[1]
 
 
 def test_the_demo_of_the_registry_names_commands_that_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     summary.print_registry(Layout(tmp_path), lambda text: text.replace("multiarch ", ".venv/bin/multiarch "))
     assert {line.partition(" ")[0] for line in capsys.readouterr().out.splitlines()} == {".venv/bin/multiarch"}
+
+
+def test_the_commands_for_the_cluster_of_real_nodes_fit_80_columns(capsys: pytest.CaptureFixture[str]) -> None:
+    folder = "/tmp/multiarch-cluster-ugkh9y9y"  # noqa: S108 (only printed)
+    summary.print_next_in_cluster(Status("kubeconfig", folder, "v1.36.2", f"{folder}/hosts"))
+    assert max(map(len, capsys.readouterr().out.splitlines())) <= 80

@@ -179,7 +179,7 @@ def test_karpenter_plans_a_node_for_the_emptiest_zone_alone_even_where_that_is_l
     if skew == 1:
         assert reason.endswith("would have 2 pods, the emptiest domain 0; maxSkew is 1")
     else:
-        where = f"the zone with the fewest pods, {ZONES[0]}, where no nodes can be had"
+        where = f"the zone with the fewest pods, {ZONES[0]}, where no nodes are available"
         assert reason == f"topology spread: Karpenter takes {where}"
 
 

@@ -91,7 +91,7 @@ CASES: list[Case] = [
     ("one-zone", on_cluster(cluster={"subnets": {"eu-west-1b": None}}), "cluster.subnets", "eu-west-1a"),
     ("subnets", on_cluster(cluster={"subnets": {"eu-west-1b": [A]}}), "cluster.subnets", f"{A} is named twice"),
     ("subnets", on_cluster(cluster={"subnets": {"eu-west-1b": []}}), "cluster.subnets.eu-west-1b", "no subnet"),
-    ("security-group-id", on_cluster(cluster={"securityGroups": ["web"]}), "cluster.securityGroups[0]", "web"),
+    ("not-valid", on_cluster(cluster={"securityGroups": ["web"]}), "cluster.securityGroups[0]", "web"),
     ("aws-auth-line", on_cluster(cluster={"authenticationMode": "CONFIG_MAP"}, nodeGroups=OWN), "nodeGroups.web",
      "nodes of web can't join shop"),
     *(

@@ -8,7 +8,13 @@ from typing import Any
 
 import pytest
 from jsonschema import Draft202012Validator
+from pydantic import TypeAdapter
 
+from multiarch.schema.base import FORMS, Section
+from multiarch.schema.parts import SingleClusterAutoscaler, SingleKarpenter, SingleNodeGroup
+from multiarch.schema.stack import StackSpec
+from multiarch.schema.webhook import WebhookTaint
+from multiarch.schema.webhook_installation import ChartValues
 from multiarch.stack.json_schema import SCHEMA_FILE, render_schema
 from multiarch.stack.load import list_stack_files
 from multiarch.stack.yaml_source import parse_yaml_file, read_yaml_file
@@ -26,6 +32,19 @@ def test_the_committed_schema_is_current_and_written_for_people() -> None:
     written = render_schema()
     assert (CLONE / SCHEMA_FILE).read_text(encoding="utf-8") == written, "run `multiarch stack schema --write`"
     assert "``" not in written
+
+
+@pytest.mark.parametrize("model", [StackSpec, ChartValues, SingleNodeGroup, SingleKarpenter, SingleClusterAutoscaler])
+def test_every_pattern_has_its_form_in_words(model: type[Section]) -> None:
+    def patterns(node: object) -> set[str]:
+        below = node.values() if isinstance(node, dict) else node if isinstance(node, list) else ()
+        own = {node["pattern"]} if isinstance(node, dict) and isinstance(node.get("pattern"), str) else set()
+        keys = node.get("patternProperties", {}).keys() if isinstance(node, dict) else ()
+        return own.union(keys, *map(patterns, below))
+
+    # Faults of the webhook's taints have messages of their own.
+    of_taints = patterns(TypeAdapter(WebhookTaint).json_schema())
+    assert patterns(model.model_json_schema()) - of_taints <= FORMS.keys()
 
 
 @pytest.mark.parametrize("file", list_stack_files(CLONE), ids=lambda file: file.stem)

@@ -26,16 +26,16 @@ def quiet(schedule: str, duration: str) -> dict[str, Any]:
 
 
 CASES: list[Case] = [
-    ("rebalance-image-missing", {ROOT: {"enabled": True}}, f"{ROOT}.image", "no image"),
-    ("rebalance-image", rebalance(image="registry.example.com/Tool"), f"{ROOT}.image", "not an image reference"),
+    ("image-missing", {ROOT: {"enabled": True}}, f"{ROOT}.image", "no image"),
+    ("image", rebalance(image="registry.example.com/Tool"), f"{ROOT}.image", "not an image reference"),
     ("rebalance-image-not-pinned", rebalance(image=IMAGE.partition("@")[0]), f"{ROOT}.image", "no digest"),
-    ("rebalance-no-way-out", merged(NO_NAT, rebalance(image=f"quay.io/a/b@{IMAGE.partition('@')[2]}")), f"{ROOT}.image",
+    ("image-no-way-out", merged(NO_NAT, rebalance(image=f"quay.io/a/b@{IMAGE.partition('@')[2]}")), f"{ROOT}.image",
      "quay.io"),
     ("rebalance-not-used", {ROOT: {"maxPods": 3}}, ROOT, "no effect"),
-    ("rebalance-repository", rebalance(ecrRepositories=["shop/*", "https://x"]), f"{ROOT}.ecrRepositories[1]",
+    ("not-valid", rebalance(ecrRepositories=["shop/*", "https://x"]), f"{ROOT}.ecrRepositories[1]",
      "https://x"),
-    ("rebalance-pull-secret", rebalance(pullSecrets=["registry"]), f"{ROOT}.pullSecrets[0]", "registry"),
-    ("rebalance-without-role", rebalance() | NO_AGENT, "addons.podIdentityAgent.enabled", "no IAM role"),
+    ("not-valid", rebalance(pullSecrets=["registry"]), f"{ROOT}.pullSecrets[0]", "registry"),
+    ("pod-identity-agent", rebalance() | NO_AGENT, "addons.podIdentityAgent.enabled", "no IAM role"),
     ("rebalance-schedule", rebalance(schedule="hourly"), f"{ROOT}.schedule", "hourly"),
     ("rebalance-duration", rebalance(pace="0s"), f"{ROOT}.pace", "0s"),
     ("rebalance-duration", quiet("0 8 * * *", "24h"), f"{ROOT}.quietHours.duration", "never end"),

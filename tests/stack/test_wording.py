@@ -33,7 +33,11 @@ IN_GROUP = [
     ),
     (
         "ami: ami-0123",
-        "nodeGroups.web.ami: ami is the string 'ami-0123'; it takes a mapping: keys with values below it.",
+        "nodeGroups.web.ami: ami is the string 'ami-0123'; it takes a mapping: keys with values below it. Write a ma",
+    ),
+    (
+        "amiType: [A, B]",
+        "nodeGroups.web.amiType: amiType is a list; it takes a string. Write one string, without brackets: A.",
     ),
 ]
 # What is added at the top (line 10), and the line that rejects it.
@@ -62,6 +66,18 @@ AT_TOP = [
         "logging: {retentionDays: 91}",
         "logging.retentionDays: retentionDays can't be the number 91. Allowed: 1, 3, 5",
     ),
+    (
+        "addons: {metrics-server: {}}",
+        (
+            "addons.metrics-server: metrics-server is unknown here. Known here: extra, vpcCni, kubeProxy, "
+            "podIdentityAgent, coredns, ebsCsi. Other EKS add-ons belong to addons.extra: {extra: {metrics-server"
+        ),
+    ),
+    (
+        "addons: {aws-ebs-csi-driver: {}}",
+        "addons.aws-ebs-csi-driver: aws-ebs-csi-driver is unknown here. Did you mean ebsCsi?",
+    ),
+    ("tags: [a=b]", "tags: tags is a list; it takes a mapping: keys with values below it. Write a mapping: {KEY: "),
     ("network: {zones: [eu-west-1a, eu-west-1a]}", "network.zones: eu-west-1a is named twice. Remove one of them."),
     ("ipFamily: ipv6", "ipFamily: ipFamily is unknown here. It belongs to cluster.ipFamily or network.ipFamily."),
     ('network: {podCidr: ""}', "network.podCidr: podCidr is empty. Give it a value, or omit it."),

@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from datetime import date
 from typing import Any
 
+from pydantic import ValidationError
+
 from multiarch.errors import Problem, StackError
 from multiarch.rules import Severity
 from multiarch.schema.stack import StackSpec
@@ -13,6 +15,7 @@ from multiarch.stack.load import Stack
 from multiarch.stack.model import Plan
 from multiarch.stack.origin import Origin
 from multiarch.stack.plan import make_plan
+from multiarch.stack.wording import describe_problems
 
 TODAY = date(2026, 11, 21)
 SMALLEST: Mapping[str, Any] = {
@@ -58,7 +61,11 @@ def merged(base: Mapping[str, Any], change: Mapping[str, Any]) -> dict[str, Any]
 
 def stack(change: Mapping[str, Any] | None = None, *, region: str | None = "eu-west-1") -> Stack:
     """The smallest stack with ``change`` merged into it."""
-    words = StackSpec.model_validate(merged(SMALLEST, change or {}))
+    written = merged(SMALLEST, change or {})
+    try:
+        words = StackSpec.model_validate(written)
+    except ValidationError as error:
+        raise StackError(describe_problems(error.errors(include_url=False), Origin(values=written))) from error
     return Stack(f"{words.team}-{words.environment}", words, region, Origin())
 
 

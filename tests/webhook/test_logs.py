@@ -119,6 +119,7 @@ def test_repeated_decisions_about_one_owner_are_one_line_a_minute(tmp_path: Path
     ]
 
 
+@pytest.mark.exhaustive
 def test_a_flood_is_bounded_and_counted_and_the_next_pod_of_an_owner_is_written(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

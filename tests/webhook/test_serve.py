@@ -95,6 +95,7 @@ async def silent_registry() -> AsyncIterator[int]:
             each.close()
 
 
+@pytest.mark.exhaustive
 def test_its_memory_is_bounded_whatever_a_pod_sends_and_a_second_signal_ends_it_at_once(tmp_path: Path) -> None:
     head = b"POST /mutate HTTP/1.1\r\nHost: x\r\nContent-Length: 3000000\r\n\r\n"
 

@@ -10,14 +10,16 @@ from multiarch.stack.model import Plan
 from multiarch.stack.writing import write_values
 from multiarch.yaml_text.additions import Addition
 
+_Value = int | str | tuple[str, ...] | None
+
 
 @dataclass(frozen=True, slots=True)
 class ValueChange:
     """One value of the stack file. ``old`` is None where the file does not have the key; lists are zones."""
 
     key: Key
-    old: int | str | bool | tuple[str, ...] | None
-    new: int | str | bool | tuple[str, ...]
+    old: _Value
+    new: _Value
 
     @property
     def name(self) -> str:
@@ -30,30 +32,25 @@ class ValueChange:
 
 
 def compare_plans(old: Plan, new: Plan) -> Iterator[ValueChange]:
-    """Return the changes of the stack file that turn one plan into another, sorted by key."""
-    return iter(sorted({each.key: each for each in _differences(old, new)}.values(), key=lambda each: each.key))
+    """Yield the changes of the stack file that turn one plan into another, sorted by key."""
+    before, after = _list_values(old), _list_values(new)
+    for key in sorted(before):
+        if before[key] != after[key]:
+            yield ValueChange(key, before[key], after[key])
 
 
-def _differences(old: Plan, new: Plan) -> Iterator[ValueChange]:
-    for before, after in zip(old.node_groups, new.node_groups, strict=True):
-        pairs = (
-            ("desiredSize", before.sizes.desired, after.sizes.desired),
-            ("maxSize", before.sizes.maximum, after.sizes.maximum),
-        )
-        for name, was, becomes in pairs:
-            if was != becomes:
-                yield ValueChange((*before.path, name), was, becomes)
-        if before.zones != after.zones:
-            yield ValueChange((*before.path, "zones"), before.zones, after.zones)
-    pools = group_pools(old), group_pools(new)
-    for key, own in pools[0].items():
-        first, then = own[0], pools[1][key][0]
-        if first.cpu_limit != then.cpu_limit and then.cpu_limit is not None:
-            yield ValueChange((*key, "cpuLimit"), first.cpu_limit, then.cpu_limit)
-        if first.memory_limit != then.memory_limit and then.memory_limit is not None:
-            yield ValueChange((*key, "memoryLimit"), first.memory_limit, then.memory_limit)
-        if list_zones(first) != list_zones(then):
-            yield ValueChange((*key, "zones"), list_zones(first), list_zones(then))
+def _list_values(plan: Plan) -> dict[Key, _Value]:
+    """Return the values of a plan's stack file that a recommendation can change."""
+    found: dict[Key, _Value] = {}
+    for group in plan.node_groups:
+        sizes = {"desiredSize": group.sizes.desired, "maxSize": group.sizes.maximum}
+        found |= {(*group.path, name): value for name, value in sizes.items()}
+        found[*group.path, "zones"] = group.zones
+    for path, (pool, *_) in group_pools(plan).items():
+        limits = {"cpuLimit": pool.cpu_limit, "memoryLimit": pool.memory_limit}
+        found |= {(*path, name): value for name, value in limits.items()}
+        found[*path, "zones"] = list_zones(pool)
+    return found
 
 
 def apply_changes(text: str, changes: Sequence[ValueChange]) -> str:

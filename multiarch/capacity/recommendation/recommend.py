@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from types import MappingProxyType
@@ -11,13 +11,6 @@ from multiarch.capacity.evaluation import Evaluation
 from multiarch.capacity.model import NO_FAILURE, CapacityFailure, CapacityReport, FailureResult, WorkloadResult
 from multiarch.capacity.recommendation.changes import ValueChange, compare_plans
 from multiarch.capacity.recommendation.needs import Demand, Need, NodeSources
-from multiarch.capacity.recommendation.one_per_zone import (
-    list_groups_over_zones,
-    list_one_per_zone_changes,
-    merge_changes,
-    rename_failures,
-    sum_group_costs,
-)
 from multiarch.capacity.recommendation.parts import StackPart, list_parts
 from multiarch.capacity.recommendation.rates import Rates, get_rates
 from multiarch.capacity.recommendation.search import NO_LIMIT, FoundValues, TimeLimit, search_values
@@ -46,8 +39,8 @@ class Recommendation:
     """The cheapest change, and the report of the stack with it.
 
     ``cost`` is what the stack costs more, in the unit of ``rates``; no change costs less than ``bound``. Without
-    ``changes`` nothing in the stack file has to be changed, or nothing helps. ``failures`` have the names that groups
-    have in the changed ``plan``.
+    ``changes`` nothing in the stack file has to be changed, or nothing helps. ``failures`` are those that were looked
+    at, each once, ``report`` is that of the changed ``plan``.
     """
 
     changes: tuple[ValueChange, ...]
@@ -60,54 +53,20 @@ class Recommendation:
     report: CapacityReport = field(metadata=OMITTED)
 
 
-Replan = Callable[[Sequence[ValueChange]], Plan | None]
-"""The plan of the stack file with some changes; None if that is not a valid stack."""
-
-
 def find_recommendation(
     plan: Plan,
     failures: Sequence[CapacityFailure],
     evaluate: Evaluation,
     prices: RegionPrices | UnknownPrice | None = None,
     *,
-    replan: Replan | None = None,
     limit: TimeLimit = NO_LIMIT,
 ) -> Recommendation:
     """Find the cheapest change of a plan's stack file under which all of ``failures`` leave every minimum.
 
-    With ``replan``, node groups become one for each zone where no size helps. After ``limit`` the search ends with the
-    cheapest change so far: the evaluations that find one at all are made in any case. Raises MultiarchError without
-    highspy.
+    After ``limit`` the search ends with the cheapest change so far: the evaluations that find one at all are made in
+    any case. Raises MultiarchError without highspy.
     """
-    rates = get_rates(plan, prices)
-    first = _Recommender(plan, failures, evaluate, rates)
-    if replan is None or not first.lacking():
-        return first.run(limit)
-
-    def split(paths: Sequence[Key]) -> tuple[_Recommender, list[ValueChange]] | None:
-        changes = list(list_one_per_zone_changes(plan, paths))
-        new = replan(changes) if changes else None
-        if new is None:
-            return None
-        under = rename_failures(failures, plan, new)
-        return _Recommender(new, under, evaluate, get_rates(new, prices)), changes
-
-    chosen = list_groups_over_zones(plan)
-    best = split(chosen)
-    if best is None or (least := best[0].lacking()) >= first.lacking():
-        return first.run(limit)
-    for path in chosen:
-        fewer = [each for each in chosen if each != path]
-        if (tried := split(fewer)) is not None and tried[0].lacking() == least:
-            chosen, best = fewer, tried
-    then = best[0].run(limit)
-    more = sum_group_costs(best[0].plan, then.rates) - sum_group_costs(plan, rates)
-    return replace(
-        then,
-        changes=merge_changes(best[1], then.changes),
-        cost=then.cost + more,
-        bound=min(then.bound, then.cost) + more,
-    )
+    return _Recommender(plan, failures, evaluate, get_rates(plan, prices)).run(limit)
 
 
 class _Recommender:
@@ -157,10 +116,6 @@ class _Recommender:
     def _solved(self) -> CapacityReport:
         """The report with all that values can solve."""
         return self._report(self._solution) if self._solution else self._before
-
-    def lacking(self) -> int:
-        """Count the minimums that are not kept, in all failures, whatever the values."""
-        return sum(map(len, _short(self._solved).values()))
 
     def run(self, limit: TimeLimit) -> Recommendation:
         found = self.find_values(limit)

@@ -38,10 +38,6 @@ class Cost:
         """Both together."""
         return Cost(self.always + other.always, self.at_most + other.at_most)
 
-    def __sub__(self, other: Cost) -> Cost:
-        """The difference."""
-        return Cost(self.always - other.always, self.at_most - other.at_most)
-
     def __mul__(self, times: int) -> Cost:
         """The cost of several."""
         return Cost(self.always * times, self.at_most * times)
@@ -86,11 +82,11 @@ def _of_groups(plan: Plan, rates: Rates) -> Iterator[Tunable]:
             yield Tunable((*path, "maxSize"), sizes.maximum, Cost(at_most=price))
         else:
             yield Tunable((*path, "desiredSize"), sizes.desired, Cost(always=price))
-        if not are_one_per_zone(own) and len(_missing_zones(plan, own[0].zones)):
+        if not _are_one_per_zone(own) and _missing_zones(plan, own[0].zones):
             yield Tunable((*path, "zones"), 0, Cost(), most=1)
 
 
-def are_one_per_zone(groups: Sequence[NodeGroupPlan]) -> bool:
+def _are_one_per_zone(groups: Sequence[NodeGroupPlan]) -> bool:
     """Return whether the groups of one path in the stack file are one for each zone."""
     return len(groups) > len({each.architecture for each in groups})
 

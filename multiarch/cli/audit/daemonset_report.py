@@ -38,11 +38,13 @@ def _data(audit: DaemonSetAudit) -> dict[str, object]:
 
 def _blocks(audit: DaemonSetAudit) -> Iterator[Block]:
     rows = [[str(row.daemon_set), *map(_mark, row.cells)] for row in audit.rows]
-    yield Table(["DaemonSet", *(column.title for column in audit.columns)], rows, matrix=True)
+    titles = [f"{number} {column.title}" for number, column in enumerate(audit.columns, start=1)]
+    yield Table(["DaemonSet", *titles], rows, matrix=True)
     for row in audit.rows:
         if any(cell.reasons for cell in row.cells):
             yield Details(str(row.daemon_set), list(_statements(audit, row)))
-    yield Table(("name", "kind", "architecture", "nodes", "taints"), list(map(_legend, audit.columns)), "Columns")
+    legend = [_legend(number, column) for number, column in enumerate(audit.columns, start=1)]
+    yield Table(("name", "kind", "nodes", "taints"), legend, "Columns")
     origins = [_origin(row.daemon_set) for row in audit.rows if row.daemon_set.add_on or row.daemon_set.source]
     yield Items("Not judged, or assumed", [*audit.notes, *origins])
 
@@ -69,6 +71,7 @@ def _origin(daemon: DaemonSet) -> str:
     return f"{daemon} {owner}{source}"
 
 
-def _legend(column: NodeSet) -> tuple[str, ...]:
+def _legend(number: int, column: NodeSet) -> tuple[str, ...]:
     nodes = "planned" if column.nodes is None else str(column.nodes)
-    return column.name, column.kind, str(column.architecture), nodes, ", ".join(map(str, column.taints))
+    kind = f"{column.architecture} {column.kind}"
+    return f"{number} {column.name}", kind, nodes, ", ".join(map(str, column.taints))

@@ -87,8 +87,8 @@ def daemonsets(
     registries: RegistryOptions,
 ) -> None:
     """Audit DaemonSets, as :data:`HELP` says."""
-    reject_stacks(paths or ())
     objects = source.choose_objects(cluster, paths)
+    reject_stacks(objects.files)
     taints = [parse_taint(text) for text in architecture_taint or ()]
     plan = plan_of(stack) if stack else None
     with show_progress("reading images") as step:

@@ -16,7 +16,7 @@ from multiarch.cli.formats import Format, RowsOutputOption, print_report
 from multiarch.cli.options import with_groups
 from multiarch.cli.options.cluster import ClusterOptions, ManifestsArgument, SourceOptions
 from multiarch.cli.options.registry import RegistryOptions
-from multiarch.cli.options.stacks import GroupByOption, TaintOptions
+from multiarch.cli.options.stacks import GroupByOption, TaintOptions, reject_stacks
 from multiarch.cli.streams import reduce_collections
 from multiarch.cli.terminal import print_command, print_message, print_notes, show_progress
 from multiarch.errors import MultiarchError
@@ -87,6 +87,7 @@ def workloads(
 ) -> None:
     """Audit workloads, as :data:`HELP` says."""
     objects = source.choose_objects(cluster, paths)
+    reject_stacks(objects.files)
     if patch is not None:
         patches.check_target(patch, force=force)
     elif force:

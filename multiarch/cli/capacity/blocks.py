@@ -14,8 +14,8 @@ _IMAGES_NOT_READ = "Images are not read: architectures follow from scheduling ru
 _EXPLAINED = 20
 """Workloads whose limits are shown without ``--explain``."""
 _COLUMNS = (
-    "lost, new: nodes; moved, pending: pods; wait: until the last moved pod has a node; dip: workloads that are below "
-    "their minimum until then; short: workloads that stay below it."
+    "nodes: -lost, +new; moved, pending: pods; wait: until the last moved pod has a node; dip: workloads that are "
+    "below their minimum until then; short: workloads that stay below it."
 )
 
 
@@ -106,10 +106,12 @@ def _failures(shown: ShownCapacity) -> Table:
         dips = sum(each.keeps_minimum and not each.keeps_minimum_throughout for each in result.workloads)
         rows.append(
             (
-                str(number),
-                str(result.failure),
-                _number(sum(count for _, count in result.lost)),
-                _number(sum(count for _, count in result.added)),
+                f"{number} {result.failure}",
+                " ".join(
+                    f"{sign}{count}"
+                    for sign, nodes in (("-", result.lost), ("+", result.added))
+                    if (count := sum(each.nodes for each in nodes))
+                ),
                 _number(sum(each.moved for each in result.workloads)),
                 format_duration(max(waits)) if waits else "",
                 _number(dips),
@@ -117,7 +119,7 @@ def _failures(shown: ShownCapacity) -> Table:
                 _number(len(result.short)),
             )
         )
-    return Table(("#", "failure", "lost", "new", "moved", "wait", "dip", "pending", "short"), rows, "Failures")
+    return Table(("failure", "nodes", "moved", "wait", "dip", "pending", "short"), rows, "Failures")
 
 
 def _matrix(rows: Sequence[_Row]) -> Table:

@@ -40,7 +40,7 @@ from multiarch.runs.workload_input import read_cluster, read_cluster_workloads, 
 HELP = """Show what keeps running when something fails.
 
 Zones, node groups, spot capacity or nodes fail. Each failure is simulated: pods of lost nodes are created again, the
-remaining nodes are filled, and the autoscaler adds nodes where they can be had. A workload is short if fewer of
+remaining nodes are filled, and the autoscaler adds nodes where they are available. A workload is short if fewer of
 its pods get a node than its PodDisruptionBudget requires.
 
 --manifests FILE reads manifests with workloads, DaemonSets and PodDisruptionBudgets. Each node group starts with its
@@ -185,7 +185,7 @@ def capacity(
     print_report(Report("capacity", data=data, blocks=lambda: [*make_blocks(shown), *more]), output)
     if found is not None:
         show_patch(found, output)
-    _finish(found.report if found is not None and found.written else report)
+    _finish(found.report if found is not None and found.written else report, searched=found is not None)
 
 
 def _say_headroom(file: Path, headrooms: tuple[Headroom, ...]) -> None:
@@ -199,13 +199,14 @@ def _say_headroom(file: Path, headrooms: tuple[Headroom, ...]) -> None:
         )
 
 
-def _finish(report: CapacityReport) -> None:
+def _finish(report: CapacityReport, *, searched: bool) -> None:
     """Say on stderr what is short, and end with 1 if something is."""
     short = {(each.namespace, each.name) for result in report.failures for each in result.short}
     nowhere = sum(each.pending for each in report.without_failure.workloads)
     if nowhere:
         print_message(f"{format_count(nowhere, 'pod')} without a node even when nothing fails.")
     if short:
-        print_message(f"{format_count(len(short), 'workload')} short of the minimum in a failure.")
+        look = "" if searched else " --recommend looks for the cheapest change of the stack file."
+        print_message(f"{format_count(len(short), 'workload')} short of the minimum in a failure.{look}")
     if short or nowhere or report.without_failure.short:
         raise typer.Exit(1)

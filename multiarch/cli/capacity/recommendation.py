@@ -76,7 +76,7 @@ def _notes(result: Recommendation, seconds: int) -> Iterator[str]:
             "No autoscaler grows these node groups. desiredSize counts when a group is created; for one that exists: "
             "aws eks update-nodegroup-config --scaling-config."
         )
-    if any(each.key[-1] in {"zones", "onePerZone"} and each.key[0] != "autoscaling" for each in result.changes):
+    if any(each.key[-1] == "zones" and each.key[0] != "autoscaling" for each in result.changes):
         yield "A node group whose zones change is replaced."
 
 

@@ -16,7 +16,8 @@ class Table:
     """Rows of cells below column names.
 
     ``grouped``: rows are sorted by their first cell, and a terminal shows one table per value of it. ``matrix``: column
-    names are names of things, not words, and there may be many of them.
+    names are names of things, not words, and there may be many of them: of those that begin with a number, the number
+    alone is shown where a line has no room for all.
     """
 
     columns: Sequence[str]

@@ -23,6 +23,7 @@ _PIPE_WIDTH, _PIPE_MATRIX = 240, 120
 _MARGIN, _HEIGHT = 2, 25
 _BELOW = "\ue000"
 """In a grid: the line at whose place the cells below a row are printed. Text that others wrote never has it."""
+_NUMBERED = re.compile(r"(\d+) .*")
 _FILLING = re.compile(r"(?:\s|\x1b\[[0-9;]*m)+$")
 _RULE = frozenset(" ─")
 _STYLES = (
@@ -56,7 +57,11 @@ def _parts(block: Block) -> Iterator[Block]:
             title = f"{block.columns[0]}={value}" if value else f"without {block.columns[0]}"
             yield Table(block.columns[1:], [row[1:] for row in group], title)
     elif block.matrix:
-        for number, columns in enumerate(_slices(list(zip(block.columns, *block.rows, strict=True)))):
+        slices = list(_slices(list(zip(block.columns, *block.rows, strict=True))))
+        if len(slices) > 1:
+            names = [_NUMBERED.sub(r"\1", name) for name in block.columns]
+            slices = list(_slices(list(zip(names, *block.rows, strict=True))))
+        for number, columns in enumerate(slices):
             head, *rows = zip(*columns, strict=True)
             yield Table(head, rows, "" if number else block.title, matrix=True)
     else:

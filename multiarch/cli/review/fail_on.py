@@ -43,7 +43,4 @@ def parse_fail_on(written: Sequence[str]) -> ReviewFailOn:
 
 def find_failing(digest: ReviewDigest, fail_on: ReviewFailOn) -> list[str]:
     """Return the names of the rules that fail, sorted."""
-    found = {
-        entry.finding.rule.name for stack in digest.stacks for entry in stack.entries if fail_on.fails(entry.finding)
-    }
-    return sorted(found)
+    return sorted({each.rule.name for stack in digest.stacks for each in stack.entries if fail_on.fails(each)})

@@ -22,8 +22,8 @@ from multiarch.cli.review.words import (
 from multiarch.markdown import cut_markdown, escape_comment
 from multiarch.plurals import format_count
 from multiarch.review.cost import CostDifference
-from multiarch.review.digest import DigestEntry, ReviewDigest, StackReview, Topic
-from multiarch.rules import Risk
+from multiarch.review.digest import ReviewDigest, StackReview
+from multiarch.rules import REVIEW_TOPICS, Finding, Risk
 from multiarch.stack.engine_config import NAMESPACE
 
 MARKER = "<!-- multiarch review: {project} -->"
@@ -31,7 +31,7 @@ MARKER = "<!-- multiarch review: {project} -->"
 SMALLEST = 2_000
 """Bytes that the shortest form needs at most."""
 _NOTHING = "nothing found"
-ALWAYS = frozenset({Topic.BREAKS, Topic.ROLLS, Topic.WIDENS, Topic.COSTS})
+ALWAYS = frozenset({"Breaks", "Rolls", "Widens", "Costs"})
 """Topics that have a row also where nothing was found: a reviewer sees that it was looked for."""
 _MOST_NAMES, _MOST_SHOWN = 20, 3
 _MOST_OPEN = 3
@@ -105,11 +105,15 @@ def _changes(stack: StackReview) -> bool:
 
 
 def _overview(stacks: Sequence[StackReview]) -> Iterator[str]:
-    topics = [topic for topic in Topic if any(entry.topic is topic for stack in stacks for entry in stack.entries)]
+    topics = [
+        topic
+        for topic in REVIEW_TOPICS
+        if any(entry.rule.topic == topic for stack in stacks for entry in stack.entries)
+    ]
     yield _row(["Stack", "Risk", *topics, "Other", "Omitted"])
     yield _row(["---"] * (len(topics) + 4))
     for stack in stacks:
-        counts = [sum(entry.topic is topic for entry in stack.entries) for topic in topics]
+        counts = [sum(entry.rule.topic == topic for entry in stack.entries) for topic in topics]
         omitted = sum(count for _, count in stack.omitted)
         cells = [str(count) if count else "" for count in (*counts, len(stack.others), omitted)]
         yield _row([escape_comment(_short(stack.name), in_table=True), _bold(stack.risk), *cells])
@@ -122,7 +126,7 @@ def _stack(stack: StackReview, *, short: bool) -> Iterator[str]:
         lines[group.level > Risk.LOW] += _group(group, short=short)
     yield from lines[True]
     if lines[False]:
-        quiet = sum(entry.finding.level <= Risk.LOW for entry in stack.entries)
+        quiet = sum(entry.level <= Risk.LOW for entry in stack.entries)
         yield from _folded(f"{format_count(quiet, 'finding')} of low risk", lines[False])
     if short:
         return
@@ -152,11 +156,9 @@ def _summary(stack: StackReview) -> Iterator[str]:
     """Yield one row for each question; those that every reviewer has also where nothing was found."""
     yield _row(["", escape_comment(format_changes(stack), in_table=True)])
     yield _row(["---"] * 2)
-    for topic in Topic:
-        found = [entry for entry in stack.entries if entry.topic is topic]
-        costs = (
-            [escape_comment(format_cost(stack.cost), in_table=True)] if topic is Topic.COSTS and stack.cost.rows else []
-        )
+    for topic in REVIEW_TOPICS:
+        found = [entry for entry in stack.entries if entry.rule.topic == topic]
+        costs = [escape_comment(format_cost(stack.cost), in_table=True)] if topic == "Costs" and stack.cost.rows else []
         if found or costs:
             yield _row([f"**{topic}**", "<br>".join((*costs, *_by_rule(found)))])
         elif topic in ALWAYS:
@@ -186,10 +188,10 @@ def _cost(cost: CostDifference) -> Iterator[str]:
     yield from _folded("How costs are computed", (f"- {escape_comment(line)}" for line in list_cost_notes(cost)))
 
 
-def _by_rule(entries: Sequence[DigestEntry]) -> Iterator[str]:
+def _by_rule(entries: Sequence[Finding]) -> Iterator[str]:
     """Yield a line for each rule: its risk, its name, and what it is about."""
-    for rule in dict.fromkeys(entry.finding.rule for entry in entries):
-        found = [entry.finding for entry in entries if entry.finding.rule == rule]
+    for rule in dict.fromkeys(entry.rule for entry in entries):
+        found = [entry for entry in entries if entry.rule == rule]
         subjects = list(dict.fromkeys(finding.subject for finding in found))
         names = ", ".join(escape_comment(_short(subject), in_table=True) for subject in subjects[:_MOST_SHOWN])
         more = f" and {len(subjects) - _MOST_SHOWN} more" if len(subjects) > _MOST_SHOWN else ""

@@ -29,10 +29,7 @@ def _blocks(digest: ReviewDigest) -> Iterator[Block]:
         risk = "no risk found" if stack.risk is Risk.NONE else f"{stack.risk.name} risk"
         yield f"{stack.name}: {risk}; {format_changes(stack)}"
         if stack.entries:
-            rows = [
-                (entry.finding.level.name, entry.topic.lower(), entry.finding.subject, entry.finding.text)
-                for entry in stack.entries
-            ]
+            rows = [(each.level.name, each.rule.topic.lower(), each.subject, each.text) for each in stack.entries]
             yield Table(("risk", "topic", "what", "why"), rows)
         yield from (_group(group) for group in group_findings(stack.entries))
         if stack.cost.rows:
@@ -71,11 +68,11 @@ def _stack_data(stack: StackReview) -> dict[str, object]:
         "after": change.after,
         "findings": [
             {
-                "rule": each.finding.rule.name,
-                "check": each.finding.rule.fix,
-                "risk": each.finding.level,
-                "topic": each.topic.lower(),
-                **{name: getattr(each.finding, name) for name in ("subject", "text", "details", "urns")},
+                "rule": each.rule.name,
+                "check": each.rule.fix,
+                "risk": each.level,
+                "topic": each.rule.topic.lower(),
+                **{name: getattr(each, name) for name in ("subject", "text", "details", "urns")},
             }
             for each in stack.entries
         ],
@@ -90,7 +87,7 @@ def _stack_data(stack: StackReview) -> dict[str, object]:
 
 def _findings(digest: ReviewDigest) -> Iterator[Finding]:
     for stack in digest.stacks:
-        for each in (entry.finding for entry in stack.entries):
+        for each in stack.entries:
             fingerprint = ("ruleAndSubject/v1", f"{each.rule.name} {stack.name} {each.subject}")
             yield replace(each, locations=[_location(stack, each.urns)], fingerprint=fingerprint)
 

@@ -6,9 +6,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import groupby
 
-from multiarch.review.digest import DigestEntry, StackReview
+from multiarch.review.digest import StackReview
 from multiarch.review.model import Operation, Step
-from multiarch.review.noise import OF_WARNINGS
 from multiarch.review.values import format_difference, get_resource_name
 from multiarch.rules import Finding, Risk, Rule
 
@@ -40,10 +39,10 @@ class FindingGroup:
         return [line for line in finding.details if line not in self.common]
 
 
-def group_findings(entries: Iterable[DigestEntry]) -> Iterator[FindingGroup]:
+def group_findings(entries: Iterable[Finding]) -> Iterator[FindingGroup]:
     """Yield neighbours of the same rule and risk together, so that a reviewer reads once what all of them say."""
-    for (level, rule), found in groupby(entries, key=lambda entry: (entry.finding.level, entry.finding.rule)):
-        findings = tuple(entry.finding for entry in found)
+    for (level, rule), found in groupby(entries, key=lambda entry: (entry.level, entry.rule)):
+        findings = tuple(found)
         shared = findings[0].details if len(findings) > 1 else ()
         common = tuple(line for line in shared if all(line in other.details for other in findings))
         yield FindingGroup(rule, level, findings, common)
@@ -63,9 +62,9 @@ def format_changes(stack: StackReview) -> str:
 
 
 def format_omitted(stack: StackReview) -> str:
-    """Return ``tags-follow-group (9), components (1)``: changes, not warnings."""
+    """Return ``tags-follow-group (9), components (1)``."""
     nothing = "nothing" if stack.change.preview.source else NOT_KNOWN
-    return ", ".join(f"{found.name} ({count})" for found, count in stack.omitted if found not in OF_WARNINGS) or nothing
+    return ", ".join(f"{found.name} ({count})" for found, count in stack.omitted) or nothing
 
 
 def build_other_row(step: Step) -> tuple[str, str, str, str]:

@@ -73,12 +73,10 @@ def check(
         from multiarch.runs.policies import with_policies  # noqa: PLC0415
 
         checked = [with_policies(each, get_chosen_project()) for each in checked]
-    if output is Format.TABLE:
-        # The numbers are those of the lines.
-        checked = [replace(each, problems=tuple(merge_warnings(each.problems))) for each in checked]
     acknowledged = sum(bool(problem.acknowledged) for each in checked for problem in each.problems)
     severities = [problem.severity for each in checked for problem in each.problems if not problem.acknowledged]
     errors, warnings = severities.count(Severity.ERROR), severities.count(Severity.WARNING)
+    lines = sum(len(merge_warnings(each.problems)) for each in checked)
     if output is Format.TABLE:
         for each in checked:
             show_problems(each.problems)
@@ -88,9 +86,11 @@ def check(
             require_aws_cli()
         except MultiarchError as missing:
             print_notes([str(missing)])
+        shown = format_count(lines, "line")
         print_message(
             f"{format_count(len(checked), 'stack')}: {format_count(errors, 'error')}, "
             f"{format_count(warnings, 'warning')}{f', {acknowledged} acknowledged' if acknowledged else ''}"
+            f"{f' in {shown}' if lines < len(severities) + acknowledged else ''}"
             f"{', policies included' if policy else ''}."
         )
     else:
@@ -119,8 +119,7 @@ def _row(each: CheckedStack) -> tuple[str, ...]:
         first = next(problem for problem in each.problems if problem.severity is Severity.ERROR)
         return each.name, "", "", "", f"invalid: {first}"
     groups = ", ".join(f"{group.name} ({group.architecture})" for group in each.summary.node_groups)
-    # As `stack check` counts its lines.
-    warnings = [problem for problem in merge_warnings(each.problems) if not problem.acknowledged]
+    warnings = [problem for problem in each.problems if not problem.acknowledged]
     state = format_count(len(warnings), "warning") if warnings else "ok"
     return each.summary.stack, each.summary.region or "", each.summary.kubernetes_version, groups, state
 

@@ -13,7 +13,7 @@ from multiarch.cli.terminal import show_problems
 from multiarch.nodes.model import Derived
 from multiarch.runs.stacks import find_file, load_plan
 from multiarch.stack.explanation import StackExplanation, explain_stack
-from multiarch.stack.load import STACKS_FOLDER
+from multiarch.stack.yaml_source import format_path
 
 HELP = """Show every value derived from a stack file, and its source.
 
@@ -29,16 +29,17 @@ Exit code: 0; 2 if the stack is invalid."""
 
 def explain(stack: StackArgument, *, output: OutputOption = Format.TABLE) -> None:
     """Explain a stack, as :data:`HELP` says."""
-    found = explain_stack(*load_plan(find_file(stack, get_chosen_project())))
-    print_report(Report("stack-explanation", data=found, blocks=partial(_blocks, found)), output)
+    path = find_file(stack, get_chosen_project())
+    found = explain_stack(*load_plan(path))
+    print_report(Report("stack-explanation", data=found, blocks=partial(_blocks, found, format_path(path))), output)
     if output is not Format.JSON:
         show_problems(found.warnings)
 
 
-def _blocks(found: StackExplanation) -> Iterator[Block]:
-    yield found.stack
-    # The folder is the same for all; without it a line of 80 columns has room for the values.
-    rows = [(row.key, row.value, row.rule.removeprefix(f"{STACKS_FOLDER}/")) for row in found.cluster]
+def _blocks(found: StackExplanation, file: str) -> Iterator[Block]:
+    yield f"{found.stack}, {file}"
+    # The file is the same for most; without it a line of 80 columns has room for the values.
+    rows = [(row.key, row.value, row.rule.replace(f"{file}:", "line ")) for row in found.cluster]
     yield Table(("key", "value", "from"), rows)
     for group in found.node_groups:
         yield _table(f"{group.key}: {group.name}", group.derived)

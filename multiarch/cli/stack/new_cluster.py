@@ -10,7 +10,7 @@ import typer
 from multiarch.autoscaling.model import Autoscaler
 from multiarch.errors import MultiarchError
 from multiarch.facts.ami_families import NODE_FAMILIES, AmiFamily
-from multiarch.stack.checks.production import PRODUCTION
+from multiarch.stack.checks.cluster import PRODUCTION
 from multiarch.stack.new_file import ClusterChoice
 
 _VPC = "vpc-"

@@ -17,8 +17,9 @@ from multiarch.cli.options.project import get_chosen_project
 from multiarch.cli.options.stacks import StacksArgument
 from multiarch.cli.terminal import print_message, show_problems
 from multiarch.escaping import escape_terminal
+from multiarch.observed.resources.declared import DeclaredResource
 from multiarch.plurals import format_count
-from multiarch.runs.rendering import Rendered, ResourceNode, render_stacks
+from multiarch.runs.rendering import Rendered, render_stacks
 from multiarch.runs.stacks import find_files, find_root
 
 HELP = """Show the resources that Pulumi will declare.
@@ -94,12 +95,12 @@ def _show(result: Rendered) -> None:
     )
 
 
-def draw_tree(nodes: Sequence[ResourceNode]) -> Iterator[tuple[str, str, str]]:
+def draw_tree(nodes: Sequence[DeclaredResource]) -> Iterator[tuple[str, str, str]]:
     """Yield each resource below its parent, sorted by type and name.
 
     Three strings each: what its first line begins with, what further lines begin with, and its text.
     """
-    children: dict[str, list[ResourceNode]] = {}
+    children: dict[str, list[DeclaredResource]] = {}
     known = {node.urn for node in nodes}
     for node in sorted(nodes, key=lambda node: (node.type, node.name)):
         children.setdefault(node.parent if node.parent in known else "", []).append(node)
@@ -118,5 +119,5 @@ def draw_tree(nodes: Sequence[ResourceNode]) -> Iterator[tuple[str, str, str]]:
         yield from below(top.urn, "")
 
 
-def _name(node: ResourceNode) -> str:
+def _name(node: DeclaredResource) -> str:
     return f"{node.type} {node.name}"

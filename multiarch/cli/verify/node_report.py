@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
 
 from multiarch.cli.formats.report import Block, Details, Items, Report, Table
-from multiarch.plurals import join_names
+from multiarch.plurals import format_count, join_names
 from multiarch.rules import Finding, Severity
 from multiarch.verify.nodes.model import NodeVerdict, NodeVerification
 
@@ -85,5 +85,7 @@ def _statements(result: NodeVerification) -> Iterator[tuple[str, list[str]]]:
             equal.setdefault(each, []).append(row.name)
     order = {severity: number for number, severity in enumerate(Severity)}
     for each in sorted(equal, key=lambda each: order[each.rule.severity]):
-        text = f"{each.rule.severity}: {join_names(equal[each], _SHOWN)}: {each.text} [{each.rule.name}]"
+        severity, names = each.rule.severity, equal[each]
+        mark = severity if len(names) == 1 else format_count(len(names), severity)
+        text = f"{mark}: {join_names(names, _SHOWN)}: {each.text} [{each.rule.name}]"
         yield text, [*each.details, each.hint]

@@ -10,7 +10,7 @@ from multiarch.cli.formats import Format, OutputOption
 from multiarch.cli.options import with_groups
 from multiarch.cli.options.cluster import ManifestsArgument
 from multiarch.cli.options.registry import RegistryOptions
-from multiarch.cli.options.stacks import TaintOptions
+from multiarch.cli.options.stacks import TaintOptions, reject_stacks
 from multiarch.cli.terminal import print_message, show_progress
 from multiarch.cli.workload.output import OutputMode, finish_files, print_patches, summarise_files
 from multiarch.errors import MultiarchError
@@ -99,6 +99,7 @@ def patch(
     files = [*(manifests or ()), *(paths or ())]
     if not files:
         raise MultiarchError("No manifests are given.", hint="Add --manifests FILE.")
+    reject_stacks(files)
     only_patches = patch_format != "manifest"
     mode = OutputMode(
         in_place=in_place, diff=diff, check=check, patch_format=patch_format * only_patches, output=output
@@ -142,6 +143,7 @@ def _change(
         weight=weight,
         tolerate_on=tolerate,
         spread_zones=spread_zones,
+        only_effective=True,
     )
 
 

@@ -28,19 +28,10 @@ from multiarch.facts.ami_families import AmiFamily
 from multiarch.facts.limits import MAX_USER_DATA_BYTES
 from multiarch.nodes.model import ClusterFacts, Mirrors, NodeGroupPlan
 from multiarch.nodes.user_data import al2, al2023, bottlerocket
-from multiarch.nodes.user_data.kubelet_flags import (
-    PLANNED_FLAGS,
-    Config,
-    build_config,
-    check_kubelet_flag,
-    explain_insecure_flag,
-)
+from multiarch.nodes.user_data.kubelet_flags import Config, build_config
 
 __all__ = [
-    "PLANNED_FLAGS",
     "build_config",
-    "check_kubelet_flag",
-    "explain_insecure_flag",
     "render_pool_user_data",
     "render_user_data",
 ]

@@ -10,9 +10,6 @@ from multiarch.errors import MultiarchError
 from multiarch.facts.labels import EKS_CAPACITY_TYPE
 from multiarch.nodes.model import BootstrapCase, ClusterFacts, KubeletValue, NodeGroupPlan
 
-_FLAG = re.compile(r"--[a-z][a-z0-9-]*(=.*)?", re.DOTALL)
-# systemd splits the line at white space and interprets quotes and backslashes.
-_UNSAFE = re.compile(r"[^\x21-\x7e]|[\"'\\]")
 _TRUE = ("1", "t", "T", "true", "TRUE", "True")
 _FALSE = ("0", "f", "F", "false", "FALSE", "False")
 PLANNED_FLAGS = {"--node-labels": "labels", "--register-with-taints": "taints", "--max-pods": "maxPods"}
@@ -21,19 +18,6 @@ _DNS_OFFSET = 10
 Config = dict[str, int | str | dict[str, str]]
 """Fields of KubeletConfiguration, as JSON and YAML hold them."""
 _WORDS = re.compile(r"(?<=[a-z])(?=[A-Z])|(?<=GC)(?=[A-Z])")
-
-
-def check_kubelet_flag(flag: str) -> str | None:
-    """Return why ``flag`` can't be one of ``kubeletExtraArgs``, or None if it can.
-
-    Flags pass through an environment variable of a systemd unit, on AL2 (``bootstrap.sh``) and AL2023 (nodeadm's
-    ``internal/kubelet/environment.go``): white space ends a flag there, quotes and backslashes are interpreted.
-    """
-    if not _FLAG.fullmatch(flag):
-        return f"{flag!r} is not a flag: write --name=value"
-    if found := _UNSAFE.search(flag):
-        return f"{flag!r} contains {found.group()!r}, which systemd does not pass to the kubelet"
-    return None
 
 
 def explain_insecure_flag(flag: str) -> str | None:

@@ -6,8 +6,8 @@ These functions raise UndecidedError for a value that is known only after the up
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import NamedTuple
 
+from multiarch.autoscaling.model import Requirement
 from multiarch.errors import UnknownFactError
 from multiarch.facts.ami_families import get_ami_type
 from multiarch.facts.architectures import Architecture
@@ -23,6 +23,7 @@ from multiarch.observed.resources.properties import (
     get_integer_at,
     get_string_at,
     is_unknown,
+    list_entries,
     require_items,
     require_text,
     require_value,
@@ -46,18 +47,6 @@ _CUSTOM_IMAGE = "CUSTOM"
 _MANUFACTURERS = frozenset({"amd", "aws", "intel"})
 """The values of a label that every node of Karpenter's has."""
 _EFFECTS = {each.name: each for each in Effect} | {str(each): each for each in Effect}
-
-
-class PoolRequirement(NamedTuple):
-    """One requirement of a NodePool; a value that is not a list counts as its only element."""
-
-    key: str
-    operator: str
-    values: tuple[str, ...]
-
-    def __str__(self) -> str:
-        """Return ``kubernetes.io/arch In arm64``."""
-        return f"{self.key} {self.operator} {', '.join(self.values)}".rstrip()
 
 
 def list_instance_types(kind: str, properties: Properties) -> tuple[str, ...]:
@@ -106,10 +95,10 @@ def find_architectures(instance_types: Iterable[str], image: str = "") -> frozen
     return frozenset({architecture}) if architecture else frozenset()
 
 
-def list_pool_requirements(properties: Properties) -> tuple[PoolRequirement, ...]:
-    """Return the requirements of a NodePool, in their order."""
+def list_pool_requirements(properties: Properties) -> tuple[Requirement, ...]:
+    """Return the requirements of a NodePool, in their order; a value that is not a list counts as its only element."""
     return tuple(
-        PoolRequirement(
+        Requirement(
             require_text(each, "key"), require_text(each, "operator"), tuple(map(str, require_items(each, "values")))
         )
         for each in require_items(properties, _POOL_REQUIREMENTS)
@@ -123,12 +112,12 @@ def find_pool_architectures(properties: Properties) -> frozenset[Architecture]:
     Source: https://karpenter.sh/docs/concepts/nodepools/
     """
     expressions = []
-    for key, operator, values in list_pool_requirements(properties):
-        if key in CPU_MANUFACTURERS and operator == Operator.NOT_IN:
-            allowed = sorted(_MANUFACTURERS.difference(values))
-            expressions.append({"key": key, "operator": Operator.IN, "values": allowed})
-        elif operator in set(Operator):
-            expressions.append({"key": key, "operator": operator, "values": list(values)})
+    for each in list_pool_requirements(properties):
+        operator, values = each.operator, list(each.values)
+        if each.key in CPU_MANUFACTURERS and operator == Operator.NOT_IN:
+            operator, values = Operator.IN, sorted(_MANUFACTURERS.difference(values))
+        if operator in set(Operator):
+            expressions.append({"key": each.key, "operator": operator, "values": values})
     labels = {str(key): str(value) for key, value in to_mapping(require_value(properties, _POOL_LABELS)).items()}
     term = {"nodeSelectorTerms": [{"matchExpressions": expressions}]}
     affinity = {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": term}}
@@ -142,6 +131,12 @@ def get_pool_owner(properties: Properties) -> str:
     """Return who adds the nodes of a NodePool: ``Karpenter``, or ``EKS Auto Mode`` for a node class of its own."""
     kind = get_string_at(properties, "spec.template.spec.nodeClassRef.kind")
     return "EKS Auto Mode" if kind == "NodeClass" else "Karpenter"
+
+
+def get_ami_alias(properties: Properties) -> str | None:
+    """Return the alias that an EC2NodeClass takes its image by, such as ``al2023@v20260715``."""
+    aliases = (get_string_at(each, "alias") for each in list_entries(properties, "spec.amiSelectorTerms"))
+    return next(filter(None, aliases), None)
 
 
 def read_taints(rows: Iterable[object]) -> tuple[Taint, ...]:

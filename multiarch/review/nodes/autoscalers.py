@@ -9,9 +9,7 @@ from multiarch.review.model import StackChange
 from multiarch.review.nodes.group_states import list_group_changes
 from multiarch.review.nodes.installed import list_autoscalers
 from multiarch.review.nodes.preference import find_preference
-from multiarch.rules import REVIEW_RULES, Finding, Risk
-
-SWAP = REVIEW_RULES["swap-autoscaler"]
+from multiarch.rules import Finding, Risk, make_finding
 
 _NAMES: Mapping[Autoscaler, str] = {
     Autoscaler.CLUSTER_AUTOSCALER: "the cluster autoscaler",
@@ -59,4 +57,4 @@ def find_swap(change: StackChange) -> Iterator[Finding]:
     else:
         text, risk = f"{named[gone[0]]} is removed: nothing adds nodes for pods that wait for room.", Risk.HIGH
         more = []
-    yield Finding(SWAP, "autoscaler", f"{text[0].upper()}{text[1:]}", tuple(more), urns, risk)
+    yield make_finding("swap-autoscaler", "autoscaler", f"{text[0].upper()}{text[1:]}", tuple(more), urns, risk)

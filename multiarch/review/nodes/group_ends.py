@@ -13,9 +13,8 @@ from multiarch.observed.resources.properties import to_integer
 from multiarch.plurals import format_count
 from multiarch.review.model import Operation, Step
 from multiarch.review.properties import describe_change, get_after, get_before
-from multiarch.rules import REVIEW_RULES, Finding, Risk
+from multiarch.rules import Finding, Risk, make_finding
 
-ROLL, REMOVE, KEEP = (REVIEW_RULES[name] for name in ("roll-nodes", "remove-nodes", "keep-old-nodes"))
 DRAIN_MINUTES = 5
 """How long EKS drains a node of a deleted group: then the instance ends in any case."""
 
@@ -38,15 +37,17 @@ def find_end(step: Step, subject: str, drain: str, successor: str) -> Iterator[F
         starts = to_integer(get_after(step, get_size_path(step.type, "desiredSize")))
         more = _replacement_details(step, nodes, starts)
         text, risk = f"The group is replaced: {_order(step, nodes, starts)}.", Risk.HIGH if step.deletes_first else None
-        yield Finding(ROLL, subject, text, (*more, *details), (step.urn,), risk)
+        yield make_finding("roll-nodes", subject, text, (*more, *details), (step.urn,), risk)
     elif step.operation is Operation.DELETE:
         who = "EKS drains" if step.type == MANAGED_GROUP else "EC2 Auto Scaling ends"
         together = "" if nodes in (0, 1) else " at the same time"
         what = f"The group is deleted: {who} {format_nodes(nodes)}{together}."
         if successor:
-            yield Finding(ROLL, subject, what, (f"It has a successor: {successor}.", *details), (step.urn,))
+            yield make_finding(
+                "roll-nodes", subject, what, (f"It has a successor: {successor}.", *details), (step.urn,)
+            )
         else:
-            yield Finding(REMOVE, subject, what, details, (step.urn,), Risk.LOW if nodes == 0 else None)
+            yield make_finding("remove-nodes", subject, what, details, (step.urn,), Risk.LOW if nodes == 0 else None)
 
 
 def count_nodes(step: Step) -> int | None:

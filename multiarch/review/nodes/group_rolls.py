@@ -16,10 +16,10 @@ from multiarch.observed.resources.nodes import AUTO_SCALING_GROUP, MANAGED_GROUP
 from multiarch.observed.resources.properties import get_integer_at, is_unknown, to_integer
 from multiarch.plurals import format_count
 from multiarch.review.model import Operation, StackChange, Step
-from multiarch.review.nodes.group_ends import KEEP, ROLL, count_nodes, explain_count, find_end, format_nodes
+from multiarch.review.nodes.group_ends import count_nodes, explain_count, find_end, format_nodes
 from multiarch.review.nodes.group_states import GroupKind
 from multiarch.review.properties import describe_change, get_after, get_before, list_changes, list_resources
-from multiarch.rules import Finding, Risk
+from multiarch.rules import Finding, Risk, make_finding
 
 EVICTION_MINUTES = 15
 """How long EKS tries to evict the pods of a node in an update: then it fails, or with force it deletes them."""
@@ -110,7 +110,7 @@ def _rolled(step: Step, subject: str, causes: Sequence[str]) -> Finding:
     because = f"Reason: {'; '.join(causes)}."
     if nodes == 0:
         text = "The group has no nodes now; new ones get the new version."
-        return Finding(ROLL, subject, text, (because,), (step.urn,), Risk.LOW)
+        return make_finding("roll-nodes", subject, text, (because,), (step.urn,), Risk.LOW)
     forced = get_after(step, "forceUpdateVersion") is True
     if nodes is None or at_once is None:
         text = f"All nodes are replaced, {pace}; how many is unknown, because the state does not say it."
@@ -124,7 +124,7 @@ def _rolled(step: Step, subject: str, causes: Sequence[str]) -> Finding:
         "longer than that, the update fails and the remaining nodes stay as they are."
     )
     started = "The time that new nodes need to start is not included: EKS does not state a limit."
-    return Finding(ROLL, subject, text, (because, limit, started, *explain_count(nodes)), (step.urn,))
+    return make_finding("roll-nodes", subject, text, (because, limit, started, *explain_count(nodes)), (step.urn,))
 
 
 def _managed_pace(step: Step, nodes: int | None) -> tuple[int | None, str]:
@@ -148,10 +148,10 @@ def _refreshed(step: Step, subject: str, causes: Sequence[str], drain: str) -> F
     because = f"Reason: {'; '.join(causes)}."
     if not get_after(step, "instanceRefresh"):
         text = f"{format_nodes(nodes).capitalize()} keep the old configuration: the group has no instance refresh."
-        return Finding(KEEP, subject, text, (because,), (step.urn,))
+        return make_finding("keep-old-nodes", subject, text, (because,), (step.urn,))
     if nodes == 0:
         text = "The group has no nodes now; new ones get the new configuration."
-        return Finding(ROLL, subject, text, (because,), (step.urn,), Risk.LOW)
+        return make_finding("roll-nodes", subject, text, (because,), (step.urn,), Risk.LOW)
     healthy = to_integer(get_after(step, "instanceRefresh.preferences.minHealthyPercentage"))
     percentage = 90 if healthy is None else healthy
     pace = f"at least {percentage} % stay in service"
@@ -160,8 +160,8 @@ def _refreshed(step: Step, subject: str, causes: Sequence[str], drain: str) -> F
         pace = f"{at_once} at a time ({percentage} % stay in service)"
     how_many = "All nodes are" if nodes is None else _are_replaced(nodes)
     text = f"{how_many} replaced by an instance refresh, {pace}; for how long is unknown."
-    return Finding(
-        ROLL,
+    return make_finding(
+        "roll-nodes",
         subject,
         text,
         (

@@ -12,13 +12,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from multiarch.autoscaling.karpenter import build_node_pool
+from multiarch.autoscaling.model import Requirement
 from multiarch.facts.auto_mode import DEFAULT_GRACE_PERIOD
 from multiarch.manifests.selectors import Operator
 from multiarch.observed.resources.nodes import (
     AUTO_MODE_CLASS,
     NODE_CLASS,
     NODE_POOL,
-    PoolRequirement,
+    get_ami_alias,
     get_pool_owner,
     list_pool_requirements,
 )
@@ -33,9 +34,8 @@ from multiarch.observed.resources.properties import (
 )
 from multiarch.review.model import Operation, StackChange, Step
 from multiarch.review.nodes.cluster_version import get_version_change
-from multiarch.review.nodes.group_ends import REMOVE, ROLL
 from multiarch.review.properties import describe_change, list_changes, list_resources
-from multiarch.rules import Finding
+from multiarch.rules import Finding, make_finding
 
 _UNKNOWN = "How many is unknown: nodes of NodePools are not in Pulumi's state. `kubectl get nodeclaims` counts them."
 # Fields of a NodePool's template in its hash. Requirements are compared with each node instead.
@@ -89,8 +89,8 @@ def find_karpenter_rolls(change: StackChange) -> Iterator[Finding]:
         if step.operation in (Operation.DELETE, Operation.REPLACE) and step.old:
             deleted, pool = step.operation is Operation.DELETE, step.old.inputs
             text = f"{get_pool_owner(pool)} drains all nodes at the same time, without regard to budgets."
-            yield Finding(
-                REMOVE if deleted else ROLL,
+            yield make_finding(
+                "remove-nodes" if deleted else "roll-nodes",
                 f"NodePool {step.name}",
                 f"{'Deleted' if deleted else 'Replaced'}: {text}",
                 (_UNKNOWN, _grace(pool)),
@@ -98,8 +98,8 @@ def find_karpenter_rolls(change: StackChange) -> Iterator[Finding]:
             )
     for each in list_pool_rolls(change):
         which = "all nodes" if each.whole else "the nodes that no longer fit the requirements"
-        yield Finding(
-            ROLL,
+        yield make_finding(
+            "roll-nodes",
             f"NodePool {each.name}",
             f"{get_pool_owner(each.pool)} replaces {which}, {each.pace}.",
             (
@@ -141,8 +141,7 @@ def _aliases(change: StackChange) -> Iterator[tuple[str, str]]:
     """Yield EC2NodeClasses with an alias, which neither this change creates nor changes otherwise."""
     steps = [*list_resources(change.preview.steps, NODE_CLASS)]
     for step in steps:
-        terms = list_entries(step.new.inputs if step.new else {}, "spec.amiSelectorTerms")
-        alias = next((each for term in terms if (each := get_string_at(term, "alias"))), None)
+        alias = get_ami_alias(step.new.inputs if step.new else {})
         if alias and step.operation in (Operation.SAME, Operation.DRIFT):
             yield step.name, alias
     karpenter = [plan.autoscaling.karpenter for plan in change.plans or ()]
@@ -226,7 +225,7 @@ def _narrowed(step: Step) -> list[str]:
     return lost
 
 
-def _is_wider(had: PoolRequirement, wanted: PoolRequirement) -> bool:
+def _is_wider(had: Requirement, wanted: Requirement) -> bool:
     """Return whether every node that fitted fits still. Operators that are compared here are those of a plan."""
     if had.operator != wanted.operator:
         return False

@@ -11,16 +11,16 @@ from multiarch.plurals import format_count
 from multiarch.review.nodes.group_states import GroupChange, GroupKind, GroupState
 from multiarch.review.nodes.taints import is_hard
 from multiarch.review.properties import get_after
-from multiarch.rules import REVIEW_RULES, Finding
-
-ADD_GROUP = REVIEW_RULES["add-group"]
+from multiarch.rules import Finding, make_finding
 
 
 def find_new_groups(groups: Sequence[GroupChange]) -> Iterator[Finding]:
     """Yield a finding for each new group."""
     for group in groups:
         if group.before is None and group.after is not None:
-            yield Finding(ADD_GROUP, group.subject, _nodes(group, group.after), tuple(_pods(group.after)), group.urns)
+            yield make_finding(
+                "add-group", group.subject, _nodes(group, group.after), tuple(_pods(group.after)), group.urns
+            )
 
 
 def _nodes(group: GroupChange, state: GroupState) -> str:

@@ -9,15 +9,12 @@ from multiarch.errors import UnknownFactError
 from multiarch.facts import kubernetes
 from multiarch.facts.ami_families import AmiFamily, get_ami_type
 from multiarch.nodes.model import NodeGroupPlan
-from multiarch.observed.resources.nodes import MANAGED_GROUP, NODE_CLASS
-from multiarch.observed.resources.properties import get_string_at, get_value, is_unknown, list_entries
+from multiarch.observed.resources.nodes import MANAGED_GROUP, NODE_CLASS, get_ami_alias
+from multiarch.observed.resources.properties import get_value, is_unknown
 from multiarch.review.model import Operation, StackChange, Step
 from multiarch.review.properties import get_after, get_before, list_changes, list_resources
-from multiarch.rules import REVIEW_RULES, Finding, Risk
+from multiarch.rules import Finding, Risk, make_finding
 
-IMAGE = REVIEW_RULES["change-image"]
-OLD_IMAGE = REVIEW_RULES["old-image"]
-UNPINNED = REVIEW_RULES["unpin-image"]
 _DAY = re.compile(r"(20[0-9]{2})([0-9]{2})([0-9]{2})$")
 _NUMBERS = re.compile(r"[0-9]+")
 _HASH = re.compile(r"-[0-9a-f]{8}$")
@@ -43,14 +40,18 @@ def _of_group(step: Step) -> Iterator[Finding]:
         pinned = step.old is not None and get_value(step.old.inputs, "releaseVersion") is not None
         if old == new:
             text = f"The image is pinned to {new}, which the nodes have already."
-            yield Finding(IMAGE, subject, text, (), (step.urn,), Risk.NONE)
+            yield make_finding("change-image", subject, text, (), (step.urn,), Risk.NONE)
         elif isinstance(new, str):
             yield _changed(subject, str(old or "unknown"), new, step)
         elif pinned and not _goes_to_template(step):
             yield _unpinned(subject, f"release {old}", step)
     if list_changes(step, "amiType") and isinstance(get_after(step, "amiType"), str):
-        yield Finding(
-            IMAGE, subject, f"amiType {get_before(step, 'amiType')} → {get_after(step, 'amiType')}.", (), (step.urn,)
+        yield make_finding(
+            "change-image",
+            subject,
+            f"amiType {get_before(step, 'amiType')} → {get_after(step, 'amiType')}.",
+            (),
+            (step.urn,),
         )
         yield from _ended_family(step)
 
@@ -64,13 +65,13 @@ def _goes_to_template(step: Step) -> bool:
 def _changed(subject: str, old: str, new: str, step: Step | None) -> Finding:
     urns = (step.urn,) if step else ()
     if _older(new, old):
-        return Finding(OLD_IMAGE, subject, f"Its nodes get an older image: {old} → {new}.", (), urns)
-    return Finding(IMAGE, subject, f"Image {old} → {new}.", (), urns)
+        return make_finding("old-image", subject, f"Its nodes get an older image: {old} → {new}.", (), urns)
+    return make_finding("change-image", subject, f"Image {old} → {new}.", (), urns)
 
 
 def _unpinned(subject: str, old: str, step: Step | None) -> Finding:
     text = f"The image is no longer pinned (before: {old}): AWS's newest release is taken at each change of the nodes."
-    return Finding(UNPINNED, subject, text, (), (step.urn,) if step else ())
+    return make_finding("unpin-image", subject, text, (), (step.urn,) if step else ())
 
 
 def _ended_family(step: Step) -> Iterator[Finding]:
@@ -85,34 +86,20 @@ def _ended_family(step: Step) -> Iterator[Finding]:
             f"{name}: Amazon Linux 2 reached its end on {kubernetes.AL2_END}, and its EKS images get no updates since "
             f"{kubernetes.AL2_IMAGES_END}; Kubernetes {kubernetes.LAST_AL2_VERSION} is the last with them."
         )
-        yield Finding(OLD_IMAGE, f"node group {step.name}", text, (), (step.urn,))
+        yield make_finding("old-image", f"node group {step.name}", text, (), (step.urn,))
 
 
 def _of_class(step: Step) -> Iterator[Finding]:
     if not list_changes(step, "spec.amiSelectorTerms"):
         return
-    old, new = _alias(step, late=False), _alias(step, late=True)
+    old, new = (get_ami_alias(state.inputs) if state else None for state in (step.old, step.new))
     subject = f"EC2NodeClass {step.name}"
     if old is None or new is None:
-        yield Finding(IMAGE, subject, "Other images: amiSelectorTerms change.", (), (step.urn,))
+        yield make_finding("change-image", subject, "Other images: amiSelectorTerms change.", (), (step.urn,))
     elif new.endswith("@latest") and not old.endswith("@latest"):
         yield _unpinned(subject, old, step)
     else:
         yield _changed(subject, old, new, step)
-
-
-def _alias(step: Step, *, late: bool) -> str | None:
-    state = step.new if late else step.old
-    if state is None:
-        return None
-    return next(
-        (
-            alias
-            for each in list_entries(state.inputs, "spec.amiSelectorTerms")
-            if (alias := get_string_at(each, "alias"))
-        ),
-        None,
-    )
 
 
 def _of_plans(old: NodeGroupPlan, new: NodeGroupPlan) -> Iterator[Finding]:

@@ -9,14 +9,13 @@ from multiarch.review.merging import merge_findings
 from multiarch.review.model import StackChange
 from multiarch.review.nodes import group_rolls, karpenter_rolls
 from multiarch.review.nodes.cluster_version import get_version_change
-from multiarch.review.nodes.group_ends import KEEP, REMOVE, ROLL
 from multiarch.review.nodes.group_states import GroupKind, list_group_changes
-from multiarch.review.nodes.outcomes import NodeOutcome, Outcome, list_node_outcomes
-from multiarch.review.nodes.planned_rolls import explain_move
+from multiarch.review.nodes.outcomes import list_node_outcomes
+from multiarch.review.nodes.planned_rolls import NodeOutcome, Outcome, explain_move
 from multiarch.review.nodes.renames import find_renames
 from multiarch.review.planned import replace_planned_urns, with_planned_steps
 from multiarch.review.properties import list_resources
-from multiarch.rules import Finding, Risk
+from multiarch.rules import Finding, Risk, make_finding
 
 _NO_NUMBER = "How many nodes, and for how long, a preview says: the stack file does not."
 
@@ -44,14 +43,14 @@ def _find_planned(group: NodeOutcome, risk: Risk | None) -> Iterator[Finding]:
     """Yield what the stack files alone say of a group whose nodes end."""
     because = (f"Reason: {'; '.join(group.reasons)}.", _NO_NUMBER)
     if group.outcome is Outcome.ROLLS:
-        yield Finding(ROLL, group.subject, f"Its nodes are replaced, {group.pace}.", because, (), risk)
+        yield make_finding("roll-nodes", group.subject, f"Its nodes are replaced, {group.pace}.", because, (), risk)
     elif group.outcome is Outcome.REPLACED:
         text = f"The group is replaced: new nodes start, and the old nodes end, {group.pace}."
-        yield Finding(ROLL, group.subject, text, because, (), risk)
+        yield make_finding("roll-nodes", group.subject, text, because, (), risk)
     elif group.outcome is Outcome.DELETED:
         successor = [f"It has a successor: {each}." for each in group.reasons]
         text = "The group is deleted, and all of its nodes end."
-        yield Finding(ROLL if successor else REMOVE, group.subject, text, (*successor, _NO_NUMBER))
+        yield make_finding("roll-nodes" if successor else "remove-nodes", group.subject, text, (*successor, _NO_NUMBER))
 
 
 def find_kept_images(change: StackChange) -> Iterator[Finding]:
@@ -66,8 +65,8 @@ def find_kept_images(change: StackChange) -> Iterator[Finding]:
     images = {group.name: group.ami.id for group in plans[0].node_groups}
     for group in plans[1].node_groups:
         if group.ami.id and images.get(group.name) == group.ami.id:
-            yield Finding(
-                KEEP,
+            yield make_finding(
+                "keep-old-nodes",
                 f"{GroupKind[group.kind.name]} {group.name}",
                 f"Its image {group.ami.id} stays, and with it the kubelet's version, while the control plane goes from "
                 f"{upgrade.before} to {upgrade.after}.",

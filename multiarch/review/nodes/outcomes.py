@@ -6,50 +6,15 @@ The judgement is that of :mod:`planned_rolls` and :mod:`karpenter_rolls`, from t
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from enum import StrEnum
 
 from multiarch.nodes.model import BootstrapCase
 from multiarch.review.model import Operation, StackChange
 from multiarch.review.nodes.group_states import GroupChange, GroupKind, list_group_changes
 from multiarch.review.nodes.karpenter_rolls import list_pool_rolls
-from multiarch.review.nodes.planned_rolls import ALL_AT_ONCE, explain_move, list_planned_ends
+from multiarch.review.nodes.planned_rolls import ALL_AT_ONCE, NodeOutcome, Outcome, explain_move, list_ended_groups
 from multiarch.review.nodes.renames import find_renames
 from multiarch.review.planned import CLUSTER, VPC, explain_fixed_value
 from multiarch.review.properties import list_resources
-
-
-class Outcome(StrEnum):
-    """What happens to the nodes of a group."""
-
-    STAYS = "stays"
-    ROLLS = "rolls"
-    REPLACED = "replaced"
-    DELETED = "deleted"
-    NEW = "new"
-
-
-ENDING = frozenset({Outcome.ROLLS, Outcome.REPLACED, Outcome.DELETED})
-"""Outcomes in which running nodes end."""
-
-
-@dataclass(frozen=True, slots=True)
-class NodeOutcome:
-    """One node group or NodePool. ``pace`` says how many nodes end at a time, empty if none does.
-
-    ``reasons`` are the keys or fields that differ; of a group that stays, what may end its nodes nevertheless.
-    """
-
-    kind: GroupKind
-    name: str
-    outcome: Outcome
-    pace: str = ""
-    reasons: tuple[str, ...] = ()
-
-    @property
-    def subject(self) -> str:
-        """``node group web``."""
-        return f"{self.kind} {self.name}"
 
 
 def list_node_outcomes(change: StackChange) -> Iterator[NodeOutcome]:
@@ -63,7 +28,7 @@ def list_node_outcomes(change: StackChange) -> Iterator[NodeOutcome]:
         yield from (_of(group, Outcome.NEW) for group in groups if group.after)
         return
     fixed = _list_replaced_bases(change) or [*filter(None, (explain_move(*plans),))]
-    ends = {each.subject: each for each in list_planned_ends(*plans)}
+    ends = {each.subject: each for each in list_ended_groups(*plans)}
     rolls = _list_rolls(change)
     renamed = find_renames(groups)
     looked_up = {
@@ -79,7 +44,7 @@ def list_node_outcomes(change: StackChange) -> Iterator[NodeOutcome]:
         elif fixed:
             yield _of(group, Outcome.REPLACED, ALL_AT_ONCE, fixed)
         elif end:
-            yield _of(group, Outcome.REPLACED if end.replaced else Outcome.ROLLS, end.pace, end.reasons)
+            yield end
         elif group.name in rolls and group.kind is GroupKind.NODE_POOL:
             yield _of(group, Outcome.ROLLS, *rolls[group.name])
         elif group.name in looked_up and group.kind is GroupKind.SELF_MANAGED:

@@ -16,13 +16,7 @@ from multiarch.review.nodes.group_states import GroupChange, GroupKind, list_gro
 from multiarch.review.nodes.new_groups import find_new_groups
 from multiarch.review.nodes.taints import find_open_arm64, find_taints
 from multiarch.review.properties import get_after, get_before, list_changes
-from multiarch.rules import REVIEW_RULES, Finding, Risk
-
-LABELS = REVIEW_RULES["change-labels"]
-ARCHITECTURE = REVIEW_RULES["change-architecture"]
-CAPACITY_TYPE = REVIEW_RULES["change-capacity-type"]
-SIZE = REVIEW_RULES["change-size"]
-REJECTED_SIZE = REVIEW_RULES["refused-size"]
+from multiarch.rules import Finding, Risk, make_finding
 
 
 def find_placement_changes(change: StackChange) -> Iterator[Finding]:
@@ -53,8 +47,8 @@ def find_architecture(group: GroupChange) -> Iterator[Finding]:
     gone, came = sorted(set(old) - set(new)), sorted(set(new) - set(old))
     parts = [f"pods that need {_either(gone)} can't be scheduled there any more"] if gone else []
     parts += [f"images must also exist for {_either(came)}"] if came else []
-    yield Finding(
-        ARCHITECTURE,
+    yield make_finding(
+        "change-architecture",
         group.subject,
         f"Its new nodes are {_either(new)} instead of {_either(old)}: {'; '.join(parts)}.",
         (),
@@ -76,7 +70,7 @@ def find_capacity_type(group: GroupChange) -> Iterator[Finding]:
     spot = CapacityType.SPOT in new and CapacityType.SPOT not in old
     text = f"Its new nodes are bought as {' or '.join(new)} instead of {' or '.join(old)}"
     text += ": EC2 may take a spot node back with two minutes' notice." if spot else "."
-    yield Finding(CAPACITY_TYPE, group.subject, text, (), group.urns, None if spot else Risk.LOW)
+    yield make_finding("change-capacity-type", group.subject, text, (), group.urns, None if spot else Risk.LOW)
 
 
 def find_labels(group: GroupChange) -> Iterator[Finding]:
@@ -92,9 +86,11 @@ def find_labels(group: GroupChange) -> Iterator[Finding]:
         parts += [f"change the labels {', '.join(changed)}"] if changed else []
         text = f"Its nodes {' and '.join(parts)}: pods that request the old values can't be scheduled there."
         more = (f"New labels: {', '.join(gained)}.",) if gained else ()
-        yield Finding(LABELS, group.subject, text, (*more, _IGNORED), group.urns)
+        yield make_finding("change-labels", group.subject, text, (*more, _IGNORED), group.urns)
     elif gained:
-        yield Finding(LABELS, group.subject, f"Its nodes get the labels {', '.join(gained)}.", (), group.urns, Risk.LOW)
+        yield make_finding(
+            "change-labels", group.subject, f"Its nodes get the labels {', '.join(gained)}.", (), group.urns, Risk.LOW
+        )
 
 
 _IGNORED = "Running pods stay: a node selector and node affinity count only when a pod is scheduled."
@@ -132,7 +128,7 @@ def find_size(group: GroupChange) -> Iterator[Finding]:
     if wanted is not None and ((low is not None and wanted < low) or (high is not None and wanted > high)):
         sizes = f"desiredSize {wanted}, minSize {_known(low)}, maxSize {_known(high)}"
         why = f"({sizes})" if is_set else f"({changed}) while the group has {format_count(wanted, 'node')}"
-        yield Finding(REJECTED_SIZE, group.subject, f"AWS rejects the new sizes {why}.", (), group.urns)
+        yield make_finding("refused-size", group.subject, f"AWS rejects the new sizes {why}.", (), group.urns)
         return
     if is_set and declared != now:
         sizes = f"desiredSize {_known(now)} → {declared}" + (f", {changed}" if changed else "")
@@ -140,8 +136,8 @@ def find_size(group: GroupChange) -> Iterator[Finding]:
         ends = f", {format_count(now - declared, 'node')} fewer" if fewer and now and declared is not None else ""
         text = f"The update sets the number of nodes{ends} ({sizes})."
         details = (f"With ignoreChanges for {desired} an update leaves the number to the autoscaler.",)
-        yield Finding(SIZE, group.subject, text, details, group.urns, Risk.HIGH if fewer else None)
+        yield make_finding("change-size", group.subject, text, details, group.urns, Risk.HIGH if fewer else None)
         return
     stays = f"; the number of nodes stays {now}" if now is not None else ""
     if names:
-        yield Finding(SIZE, group.subject, f"{changed}{stays}.", (), group.urns)
+        yield make_finding("change-size", group.subject, f"{changed}{stays}.", (), group.urns)

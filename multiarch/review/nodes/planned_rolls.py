@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from enum import StrEnum
 
 from multiarch.facts.architectures import Architecture
 from multiarch.facts.taints import keeps_pods_away
@@ -14,6 +15,40 @@ from multiarch.nodes.model import BootstrapCase, NodeGroupKind, NodeGroupPlan
 from multiarch.review.nodes.group_states import GroupKind
 from multiarch.stack.model import ExistingClusterPlan, ExistingNetwork, Plan
 from multiarch.stack.roles import OF_NODES
+
+
+class Outcome(StrEnum):
+    """What happens to the nodes of a group."""
+
+    STAYS = "stays"
+    ROLLS = "rolls"
+    REPLACED = "replaced"
+    DELETED = "deleted"
+    NEW = "new"
+
+
+ENDING = frozenset({Outcome.ROLLS, Outcome.REPLACED, Outcome.DELETED})
+"""Outcomes in which running nodes end."""
+
+
+@dataclass(frozen=True, slots=True)
+class NodeOutcome:
+    """One node group or NodePool. ``pace`` says how many nodes end at a time, empty if none does.
+
+    ``reasons`` are the keys or fields that differ; of a group that stays, what may end its nodes nevertheless.
+    """
+
+    kind: GroupKind
+    name: str
+    outcome: Outcome
+    pace: str = ""
+    reasons: tuple[str, ...] = ()
+
+    @property
+    def subject(self) -> str:
+        """``node group web``."""
+        return f"{self.kind} {self.name}"
+
 
 _ROWS: Sequence[tuple[str, Callable[[NodeGroupPlan], object]]] = (
     ("kind", lambda group: group.kind),
@@ -46,21 +81,8 @@ _ALL_HEALTHY = 100
 ALL_AT_ONCE = "all at the same time"
 
 
-@dataclass(frozen=True, slots=True)
-class PlannedEnd:
-    """A node group of both plans whose nodes end: all with the group, if it is ``replaced``, or as the group rolls.
-
-    ``pace`` says how many end at a time; ``reasons`` are the keys that differ.
-    """
-
-    subject: str
-    replaced: bool
-    pace: str
-    reasons: tuple[str, ...]
-
-
-def list_planned_ends(old: Plan, new: Plan) -> Iterator[PlannedEnd]:
-    """Yield each node group of both plans whose nodes end, as the new plan orders them."""
+def list_ended_groups(old: Plan, new: Plan) -> Iterator[NodeOutcome]:
+    """Yield each node group of both plans whose nodes end, with the keys that differ, as the new plan orders them."""
     before = {group.name: group for group in old.node_groups}
     for group in new.node_groups:
         was = before.get(group.name)
@@ -75,15 +97,11 @@ def list_planned_ends(old: Plan, new: Plan) -> Iterator[PlannedEnd]:
         by_image = was.case is not group.case or (group.case is BootstrapCase.EKS and "amiType" in own)
         replaced = bool(fixed) or "kind" in own or (managed and (by_image or not _REPLACING.isdisjoint(own)))
         if reasons:
-            yield PlannedEnd(
-                f"{GroupKind[group.kind.name]} {group.name}",
-                replaced,
-                ALL_AT_ONCE if replaced else describe_pace(group),
-                reasons,
-            )
+            outcome, pace = (Outcome.REPLACED, ALL_AT_ONCE) if replaced else (Outcome.ROLLS, _describe_pace(group))
+            yield NodeOutcome(GroupKind[group.kind.name], group.name, outcome, pace, reasons)
 
 
-def describe_pace(group: NodeGroupPlan) -> str:
+def _describe_pace(group: NodeGroupPlan) -> str:
     """Return how many nodes end at a time when the group rolls, by its ``updateStrategy``."""
     if group.kind is NodeGroupKind.SELF_MANAGED:
         healthy = group.min_healthy_percentage

@@ -14,9 +14,7 @@ from multiarch.review.nodes.group_states import GroupChange, GroupState
 from multiarch.review.nodes.installed import AUTOSCALER_RELEASES, RELEASE
 from multiarch.review.nodes.taints import is_hard
 from multiarch.review.properties import list_resources
-from multiarch.rules import REVIEW_RULES, Finding
-
-PREFERENCE = REVIEW_RULES["change-preference"]
+from multiarch.rules import Finding, make_finding
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +50,7 @@ def find_preference(change: StackChange, groups: Sequence[GroupChange]) -> Itera
         was = " or ".join(sorted(first))
         text = f"New pods prefer {' or '.join(sorted(then))} from now on (before: {was}), where they may run on both."
         details = (f"Before: {_listed(old)}.", f"From now on: {_listed(new)}.", _STAY)
-        yield Finding(PREFERENCE, "autoscaler", text, details, urns)
+        yield make_finding("change-preference", "autoscaler", text, details, urns)
 
 
 def _general(groups: Sequence[GroupChange]) -> Iterator[GroupChange]:

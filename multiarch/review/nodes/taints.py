@@ -8,10 +8,8 @@ from multiarch.facts.architectures import Architecture
 from multiarch.facts.taints import Effect, Taint
 from multiarch.review.nodes.group_states import GroupChange, GroupKind, GroupState
 from multiarch.review.properties import list_changes
-from multiarch.rules import REVIEW_RULES, Finding, Risk
+from multiarch.rules import Finding, Risk, make_finding
 
-TAINTS = REVIEW_RULES["change-taints"]
-OPEN_ARM64 = REVIEW_RULES["open-arm64"]
 _GAINED = {
     Effect.NO_SCHEDULE: "pods without the toleration can't be scheduled there; running pods stay",
     Effect.NO_EXECUTE: "pods without the toleration can't be scheduled there, and running ones are evicted",
@@ -56,7 +54,7 @@ def find_taints(group: GroupChange) -> Iterator[Finding]:
 
 
 def _finding(group: GroupChange, text: str, risk: Risk | None) -> Finding:
-    return Finding(TAINTS, group.subject, text, (_when(group),), group.urns, risk)
+    return make_finding("change-taints", group.subject, text, (_when(group),), group.urns, risk)
 
 
 def _when(group: GroupChange) -> str:
@@ -72,8 +70,8 @@ def find_open_arm64(group: GroupChange) -> Iterator[Finding]:
         return
     if group.before is not None and (group.before.taints is None or _is_open(group.before)):
         return
-    yield Finding(
-        OPEN_ARM64,
+    yield make_finding(
+        "open-arm64",
         group.subject,
         "Any pod can be scheduled on these arm64 nodes: one whose image is only for amd64 fails with "
         "`exec format error`.",

@@ -16,13 +16,8 @@ from multiarch.review.nodes.node_images import find_images
 from multiarch.review.planned import ADD_ON as ADD_ON_TYPE
 from multiarch.review.planned import RELEASE, with_planned_steps
 from multiarch.review.properties import describe_change, get_after, get_before, list_changes, list_resources
-from multiarch.rules import REVIEW_RULES, Finding, Risk
+from multiarch.rules import Finding, Risk, make_finding
 
-KUBERNETES = REVIEW_RULES["change-kubernetes"]
-REJECTED = REVIEW_RULES["refused-kubernetes"]
-SUPPORT = REVIEW_RULES["kubernetes-support"]
-CONTROL_PLANE = REVIEW_RULES["change-control-plane"]
-ADD_ON = REVIEW_RULES["change-add-on"]
 _IMAGES = ("values.image.repository", "values.controller.image.repository")
 """Where the values of charts here name the repository of an image."""
 
@@ -46,17 +41,19 @@ def find_kubernetes(versions: VersionChange, today: date) -> Iterator[Finding]:
     try:
         apart = _minors(new) - _minors(old)
     except UnknownFactError as error:
-        yield Finding(KUBERNETES, subject, f"{old} → {new}: {error.message}", (), versions.urns)
+        yield make_finding("change-kubernetes", subject, f"{old} → {new}: {error.message}", (), versions.urns)
         return
     if apart < 0:
-        yield Finding(REJECTED, subject, f"{old} → {new}: EKS can't downgrade a cluster.", (), versions.urns)
+        yield make_finding(
+            "refused-kubernetes", subject, f"{old} → {new}: EKS can't downgrade a cluster.", (), versions.urns
+        )
     elif apart > 1:
         text = f"{old} → {new}: EKS upgrades one minor at a time, so it rejects this; {_next(old)} comes next."
-        yield Finding(REJECTED, subject, text, (), versions.urns)
+        yield make_finding("refused-kubernetes", subject, text, (), versions.urns)
     else:
         text = f"{old} → {new}; {_support(new, today)}. It can't be undone: EKS can't downgrade a cluster."
         details = (f"Before: {_support(old, today)}.", "The control plane is upgraded in place, then the nodes roll.")
-        yield Finding(KUBERNETES, subject, text, details, versions.urns)
+        yield make_finding("change-kubernetes", subject, text, details, versions.urns)
     yield from _poor_support(new, today, versions.urns)
 
 
@@ -67,7 +64,9 @@ def _poor_support(version: str, today: date, urns: tuple[str, ...]) -> Iterator[
         return
     if tier in ("extended", "unsupported"):
         risk = None if tier == "unsupported" else Risk.MEDIUM
-        yield Finding(SUPPORT, "Kubernetes", f"{version}: {_support(version, today)}.", (), urns, risk)
+        yield make_finding(
+            "kubernetes-support", "Kubernetes", f"{version}: {_support(version, today)}.", (), urns, risk
+        )
 
 
 def _support(version: str, today: date) -> str:
@@ -117,7 +116,7 @@ def find_control_plane(change: StackChange) -> Iterator[Finding]:
         text = f"{name} {_in_words(old)} → {'not set' if omitted else _in_words(new)}: {meaning}."
         if omitted:
             text += f" Write {name}: {_in_words(default)}; EKS {_OMITTED[name]} otherwise."
-        yield Finding(CONTROL_PLANE, "EKS cluster", text, details, (step.urn,))
+        yield make_finding("change-control-plane", "EKS cluster", text, details, (step.urn,))
 
 
 def _in_words(value: object) -> object:
@@ -144,7 +143,7 @@ def find_add_ons(change: StackChange) -> Iterator[Finding]:
         for place in _list_moved(step):
             what = "chart" if place == "chart" else "image"
             text = f"{describe_change(step, place, f'Its {what} comes from another place')}."
-            yield Finding(ADD_ON, subject, text, (), (step.urn,), Risk.MEDIUM)
+            yield make_finding("change-add-on", subject, text, (), (step.urn,), Risk.MEDIUM)
         if not list_changes(step, path):
             continue
         if step.new is not None and is_unknown(step.new.inputs, path):
@@ -165,12 +164,12 @@ def _list_moved(step: Step) -> Iterator[str]:
 def _add_on(step: Step, subject: str, old: object, new: object) -> Finding:
     if not isinstance(new, str):
         text = f"The version is no longer pinned (now {old}): EKS's default is used at the next update."
-        return Finding(ADD_ON, subject, text, (), (step.urn,), Risk.MEDIUM)
+        return make_finding("change-add-on", subject, text, (), (step.urn,), Risk.MEDIUM)
     if not isinstance(old, str):
-        return Finding(ADD_ON, subject, f"The version is {new} from now on.", (), (step.urn,))
+        return make_finding("change-add-on", subject, f"The version is {new} from now on.", (), (step.urn,))
     older = _numbers(new) < _numbers(old)
     text = f"{old} → {new}" + (": an older version." if older else ".")
-    return Finding(ADD_ON, subject, text, (), (step.urn,), Risk.MEDIUM if older else None)
+    return make_finding("change-add-on", subject, text, (), (step.urn,), Risk.MEDIUM if older else None)
 
 
 def _numbers(version: str) -> tuple[tuple[int, ...], int]:

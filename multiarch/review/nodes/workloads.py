@@ -16,15 +16,11 @@ from multiarch.plurals import format_count
 from multiarch.review.model import StackChange
 from multiarch.review.nodes.group_states import GroupState, knows_all_groups, list_group_changes
 from multiarch.review.nodes.taints import is_hard
-from multiarch.rules import REVIEW_RULES, Finding, Risk
+from multiarch.rules import Finding, Risk, make_finding
 from multiarch.stack.model import Plan
 
 if TYPE_CHECKING:
     from multiarch.simulate.model import WorkloadOutcome
-
-STRAND = REVIEW_RULES["strand-workloads"]
-MOVE = REVIEW_RULES["move-workloads"]
-LOSE = REVIEW_RULES["lose-nodes"]
 
 
 def find_affected_workloads(change: StackChange) -> Iterator[Finding]:
@@ -42,8 +38,10 @@ def _simulated(change: StackChange, old: Plan, new: Plan) -> Iterator[Finding]:
     try:
         before, after = _outcomes(change, old), _outcomes(change, new)
     except MultiarchError as error:
-        yield Finding(
-            STRAND, "workloads", f"The simulation failed, so it is unknown which are stranded: {error.message}"
+        yield make_finding(
+            "strand-workloads",
+            "workloads",
+            f"The simulation failed, so it is unknown which are stranded: {error.message}",
         )
         return
     for key, now in after.items():
@@ -72,8 +70,8 @@ def _stranded(was: WorkloadOutcome, now: WorkloadOutcome) -> Finding:
     if lost == now.pods:
         which = "its pod gets no node any more" if lost == 1 else f"none of its {lost} pods gets a node any more"
     also = f"; {without} had none before" if without else ""
-    return Finding(
-        STRAND,
+    return make_finding(
+        "strand-workloads",
         f"{now.namespace} {now.name}",
         f"{which[0].upper()}{which[1:]} (before: {_on(was)}{also}).",
         tuple(_reasons(was, now)),
@@ -96,8 +94,8 @@ def _moved(was: WorkloadOutcome, now: WorkloadOutcome) -> Finding | None:
     old, new = _architectures(was), _architectures(now)
     if old == new:
         return None
-    return Finding(
-        MOVE,
+    return make_finding(
+        "move-workloads",
         f"{now.namespace} {now.name}",
         f"New pods get {' and '.join(new)} nodes (before: {' and '.join(old)}).",
         (f"From now on: {_on(now)}.",),
@@ -133,7 +131,7 @@ def find_lost(change: StackChange) -> Iterator[Finding]:
     urns = tuple(urn for group in groups if group.before != group.after for urn in group.urns)
     lost = [*_lost(old, new, complete=knows_all_groups(change))]
     for text, risk in lost:
-        yield Finding(LOSE, "nodes", text, (), urns, risk)
+        yield make_finding("lose-nodes", "nodes", text, (), urns, risk)
 
 
 def _lost(old: _Supply, new: _Supply, *, complete: bool) -> Iterator[tuple[str, Risk | None]]:

@@ -21,7 +21,7 @@ from multiarch.observed.resources.secrets import mask_secrets
 from multiarch.review.model import Operation, StackChange, State, Step
 from multiarch.review.permissions.grants import UNREAD, Field, Grant, find_new_grants
 from multiarch.review.values import limit_lines
-from multiarch.rules import REVIEW_RULES, Finding, Risk
+from multiarch.rules import Finding, Risk, make_finding
 
 CLUSTER = "aws:eks/cluster:Cluster"
 UNCHANGED = frozenset({Operation.SAME, Operation.FORGET, Operation.IMPORT, Operation.READ})
@@ -202,8 +202,8 @@ def report_difference(
         prefix = "changed outside of Pulumi: " if step.operation is Operation.DRIFT else ""
         text = f"{prefix}{verb}: {first}" + (f"; and {len(others)} more" if others else "")
         details = limit_lines([*others, *(map(mask_secrets, losses) if wider else ())])
-        found = REVIEW_RULES[rule if wider else "narrow-permissions"]
-        yield Finding(found, subject, text, details, (step.urn,), risk if wider else None)
+        name = rule if wider else "narrow-permissions"
+        yield make_finding(name, subject, text, details, (step.urn,), risk if wider else None)
 
 
 def _name_fields(before: str, fields: Sequence[Field], everything: str) -> str:

@@ -12,7 +12,7 @@ from multiarch.observed.resources.properties import get_hidden_reason, list_valu
 from multiarch.review.model import Operation, StackChange, State, Step
 from multiarch.review.permissions.reporting import UNCHANGED, Side, name_kind, report_difference
 from multiarch.review.values import limit_lines
-from multiarch.rules import REVIEW_RULES, Finding, Risk
+from multiarch.rules import Finding, Risk, make_finding
 
 _MORE, _LESS, _DAYS, _SET, _ON, _OFF = ("more",), ("less",), ("days",), (), ("true",), ("false", "")
 _LEVELS = ("baseline", "restricted")
@@ -163,7 +163,7 @@ def find_weaker_settings(change: StackChange) -> Iterator[Finding]:
         if names := [f"{name_kind(each.type)} {each.name}" for each in lost]:
             subject = names[0] + (f" and {len(names) - 1} more" if names[1:] else "")
             urns = tuple(each.urn for each in lost)
-            yield Finding(REVIEW_RULES["weaken-protection"], subject, text, limit_lines(names[1:]), urns)
+            yield make_finding("weaken-protection", subject, text, limit_lines(names[1:]), urns)
 
 
 def _goes_alone(step: Step, guard: State, steps: Sequence[Step]) -> bool:

@@ -11,12 +11,12 @@ import json
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from multiarch.errors import MultiarchError
 from multiarch.observed.resources.paths import SECRET
 from multiarch.review.model import Preview
-from multiarch.review.previews.steps import Record, Steps
+from multiarch.review.previews.steps import Record, Steps, read_states
 
 _HOW = "Give what `pulumi preview --json` writes to stdout, or the file of `pulumi preview --event-log`."
 _UTF_16 = (b"\xff\xfe", b"\xfe\xff")
@@ -56,16 +56,25 @@ def _decode(data: bytes) -> str:
 
 
 def _previews(text: str, source: str) -> Iterator[Preview]:
-    log = _Log(source)
+    log: _Draft | None = None
     for top in _read_objects(text):
         if "sequence" in top:
-            yield from log.add(top)
+            log = log or _Draft(source)
+            if log.add_event(top):
+                yield log.preview()
+                log = None
         elif _OF_A_DIGEST.isdisjoint(top):
             keys = ", ".join(sorted(top)) or "none"
             raise MultiarchError(f"This is not a preview: it is JSON with the keys {keys}.")
         else:
             yield _Draft(source).read_digest(top)
-    yield from log.end()
+    if log is not None:
+        if not log.ended:
+            raise MultiarchError(
+                "The event log ends before the engine's summary.",
+                hint="Was `pulumi preview` interrupted, or the disk full? Run it again.",
+            )
+        yield log.preview()
 
 
 def _read_objects(text: str) -> Iterator[dict[str, Any]]:
@@ -105,9 +114,23 @@ def _quotes_secret(values: list[Any]) -> bool:
     return any(isinstance(each, str) and _SIGNATURE in each for each in values)
 
 
+class _Names(NamedTuple):
+    """What a format calls the parts of a step."""
+
+    old: str
+    new: str
+    kind: str
+    diffs: str
+    keys: str
+
+
+_IN_DIGEST = _Names("oldState", "newState", "kind", "diffReasons", "replaceReasons")
+_IN_LOG = _Names("old", "new", "diffKind", "diffs", "keys")
+
+
 @dataclass(slots=True)
 class _Draft:
-    """A preview while it is read."""
+    """A preview while it is read. ``ended``: the event log has the engine's summary."""
 
     source: str
     steps: Steps = field(default_factory=Steps)
@@ -117,42 +140,84 @@ class _Draft:
     stack: str = ""
     project: str = ""
     failed: bool = False
+    ended: bool = False
 
     def read_digest(self, top: Mapping[str, Any]) -> Preview:
         """Return the preview that `pulumi preview --json` wrote."""
         steps = top.get("steps") or ()
-        for step in steps if isinstance(steps, list) else ():
-            self._add_step(step)
+        for number, step in enumerate(steps if isinstance(steps, list) else (), 1):
+            where = f"Step {number}"
+            if not isinstance(step, Mapping) or not all(isinstance(step.get(key), str) for key in ("op", "urn")):
+                raise MultiarchError(f"{where} has no op and urn.")
+            self._add(step, _IN_DIGEST, where)
         self.config = _mapping(top, "config", "The preview") or {}
         diagnostics = top.get("diagnostics") or ()
         for each in diagnostics if isinstance(diagnostics, list) else ():
             self.diagnose(each)
         return self.preview()
 
-    def _add_step(self, step: object) -> None:
-        where = f"Step {len(self.steps) + 1}"
-        if not isinstance(step, Mapping) or not isinstance(step.get("op"), str) or not isinstance(step.get("urn"), str):
-            raise MultiarchError(f"{where} has no op and urn.")
-        self.add(
+    def add_event(self, event: Mapping[str, Any]) -> bool:
+        """Take an event of the engine's log; return whether it is the last one of its preview."""
+        if (step := event.get("resourcePreEvent")) is not None:
+            self._add_step(step)
+        elif (step := event.get("resOutputsEvent")) is not None:
+            self._add_step(step, of_outputs=True)
+        elif (diagnostic := event.get("diagnosticEvent")) is not None:
+            self.diagnose(diagnostic)
+        elif (prelude := event.get("preludeEvent")) is not None:
+            self.config = (
+                _mapping(prelude, "config", "The preludeEvent") if isinstance(prelude, Mapping) else None
+            ) or {}
+        elif (policy := event.get("policyEvent")) is not None:
+            self._add_violation(policy)
+        elif (failed := event.get("resOpFailedEvent")) is not None:
+            self.failed = True
+            self._add_step(failed)
+        elif (summary := event.get("summaryEvent")) is not None:
+            self.ended = True
+            self.failed |= isinstance(summary, Mapping) and summary.get("result", "succeeded") != "succeeded"
+        elif "cancelEvent" in event:
+            self.failed |= not self.ended
+            return True
+        return False
+
+    def _add_step(self, event: object, *, of_outputs: bool = False) -> None:
+        metadata = event.get("metadata") if isinstance(event, Mapping) else None
+        if not isinstance(metadata, Mapping) or not isinstance(metadata.get("op"), str):
+            raise MultiarchError("A step's event has no metadata.")
+        # Outputs of a preview are those of the step itself, but for a refresh: it knows the new state only afterwards.
+        if of_outputs == (metadata["op"] == "refresh"):
+            self._add(metadata, _IN_LOG, str(metadata.get("urn")))
+
+    def _add_violation(self, event: object) -> None:
+        if isinstance(event, Mapping):
+            name = str(event.get("resourceUrn") or "").rpartition("::")[2]
+            message = str(event.get("message", "")).strip()
+            text = f"policy {event.get('policyName')} of {event.get('policyPackName')}: {name}: {message}"
+            kept = self.errors if event.get("enforcementLevel") == "mandatory" else self.warnings
+            kept[text] = None
+
+    def _add(self, step: Mapping[str, Any], names: _Names, where: str) -> None:
+        """Take a step, and the names of stack and project from its URN: ``urn:pulumi:STACK::PROJECT::TYPE::NAME``."""
+        urn = str(step.get("urn"))
+        states = [_mapping(step, name, where) for name in (names.old, names.new)]
+        detailed = _mapping(step, "detailedDiff", where) or {}
+        if not self.stack:
+            head, _, rest = urn.removeprefix("urn:pulumi:").partition("::")
+            if not rest or not urn.startswith("urn:pulumi:"):
+                raise MultiarchError(f"{urn!r} is not a URN of Pulumi.")
+            self.stack, self.project = head, rest.partition("::")[0]
+        self.steps.add(
             Record(
                 step["op"],
-                step["urn"],
-                _mapping(step, "oldState", where),
-                _mapping(step, "newState", where),
-                _kinds(_mapping(step, "detailedDiff", where), "kind"),
-                _texts(step.get("diffReasons")),
-                _texts(step.get("replaceReasons")),
+                urn,
+                *read_states(*states),
+                # ``add``, ``delete``, ``update``, and each with ``-replace``.
+                {path: str(each.get(names.kind)) for path, each in detailed.items() if isinstance(each, Mapping)},
+                _texts(step.get(names.diffs)),
+                _texts(step.get(names.keys)),
             )
         )
-
-    def add(self, record: Record) -> None:
-        """Take a step, and the names of stack and project from its URN: ``urn:pulumi:STACK::PROJECT::TYPE::NAME``."""
-        if not self.stack:
-            head, _, rest = record.urn.removeprefix("urn:pulumi:").partition("::")
-            if not rest or not record.urn.startswith("urn:pulumi:"):
-                raise MultiarchError(f"{record.urn!r} is not a URN of Pulumi.")
-            self.stack, self.project = head, rest.partition("::")[0]
-        self.steps.add(record)
 
     def diagnose(self, written: object) -> None:
         """Take a message of the engine, a provider or the program."""
@@ -194,93 +259,11 @@ class _Draft:
         raise MultiarchError("The preview has no steps, and does not say of which stack it is.")
 
 
-class _Log:
-    """The events of an engine's log, which become a preview when the engine says that it is done."""
-
-    def __init__(self, source: str) -> None:
-        self._source = source
-        self._draft: _Draft | None = None
-        self._summary = False
-
-    def add(self, event: Mapping[str, Any]) -> Iterator[Preview]:
-        """Take one event; the last one yields the preview."""
-        if self._draft is None:
-            self._draft, self._summary = _Draft(self._source), False
-        draft = self._draft
-        if (step := event.get("resourcePreEvent")) is not None:
-            self._step(step)
-        elif (step := event.get("resOutputsEvent")) is not None:
-            self._step(step, of_outputs=True)
-        elif (diagnostic := event.get("diagnosticEvent")) is not None:
-            draft.diagnose(diagnostic)
-        elif (prelude := event.get("preludeEvent")) is not None:
-            draft.config = (
-                _mapping(prelude, "config", "The preludeEvent") if isinstance(prelude, Mapping) else None
-            ) or {}
-        elif (policy := event.get("policyEvent")) is not None:
-            self._policy(policy)
-        elif (failed := event.get("resOpFailedEvent")) is not None:
-            draft.failed = True
-            self._step(failed)
-        elif (summary := event.get("summaryEvent")) is not None:
-            self._summary = True
-            draft.failed |= isinstance(summary, Mapping) and summary.get("result", "succeeded") != "succeeded"
-        elif "cancelEvent" in event:
-            draft.failed |= not self._summary
-            self._draft = None
-            yield draft.preview()
-
-    def end(self) -> Iterator[Preview]:
-        """Yield a preview whose log has a summary and no cancelEvent. Raises MultiarchError without a summary."""
-        if self._draft is None:
-            return
-        if not self._summary:
-            raise MultiarchError(
-                "The event log ends before the engine's summary.",
-                hint="Was `pulumi preview` interrupted, or the disk full? Run it again.",
-            )
-        yield self._draft.preview()
-
-    def _step(self, event: object, *, of_outputs: bool = False) -> None:
-        metadata = event.get("metadata") if isinstance(event, Mapping) else None
-        if not isinstance(metadata, Mapping) or not isinstance(metadata.get("op"), str):
-            raise MultiarchError("A step's event has no metadata.")
-        operation, urn = metadata["op"], str(metadata.get("urn"))
-        # Outputs of a preview are those of the step itself, but for a refresh: it knows the new state only afterwards.
-        if self._draft is None or of_outputs != (operation == "refresh"):
-            return
-        self._draft.add(
-            Record(
-                operation,
-                urn,
-                _mapping(metadata, "old", urn),
-                _mapping(metadata, "new", urn),
-                _kinds(_mapping(metadata, "detailedDiff", urn), "diffKind"),
-                _texts(metadata.get("diffs")),
-                _texts(metadata.get("keys")),
-            )
-        )
-
-    def _policy(self, event: object) -> None:
-        if self._draft is None or not isinstance(event, Mapping):
-            return
-        name = str(event.get("resourceUrn") or "").rpartition("::")[2]
-        message = str(event.get("message", "")).strip()
-        text = f"policy {event.get('policyName')} of {event.get('policyPackName')}: {name}: {message}"
-        kept = self._draft.errors if event.get("enforcementLevel") == "mandatory" else self._draft.warnings
-        kept[text] = None
-
-
 def _mapping(written: Mapping[str, Any], key: str, where: str) -> Mapping[str, Any] | None:
     value = written.get(key)
     if value is not None and not isinstance(value, Mapping):
         raise MultiarchError(f"{where}: {key} must be a JSON object.")
     return value
-
-
-def _kinds(written: Mapping[str, Any] | None, key: str) -> dict[str, str]:
-    """Return the kind of difference by path: ``add``, ``delete``, ``update``, and each with ``-replace``."""
-    return {path: str(each.get(key)) for path, each in (written or {}).items() if isinstance(each, Mapping)}
 
 
 def _texts(written: object) -> tuple[str, ...]:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, TypeVar
 
 from multiarch.errors import MultiarchError
 from multiarch.observed.resources.paths import list_differences
@@ -36,144 +36,109 @@ _IGNORED = frozenset({"remove-pending-replace"})
 """Changes the state alone: an interrupted update has deleted the resource already."""
 _INTERNAL = "__"
 """Begins the properties that providers keep for themselves: ``__defaults``, ``__meta``."""
+_Value = TypeVar("_Value")
 
 
 @dataclass(slots=True)
 class Record:
-    """One step as the engine wrote it. ``old`` and ``new`` are states as JSON, ``detailed`` is its detailed diff.
+    """One step as the engine wrote it, and its states, which are converted at once: a preview's JSON is large.
 
-    ``diffs`` and ``keys`` are the top-level properties that differ and those that force a replacement.
+    ``detailed`` has the kind of difference by path. ``diffs`` and ``keys`` are the top-level properties that differ and
+    those that force a replacement.
     """
 
     operation: str
     urn: str
-    old: Mapping[str, Any] | None
-    new: Mapping[str, Any] | None
-    detailed: Mapping[str, Any] = field(default_factory=dict)
+    parent: str
+    old: State | None
+    new: State | None
+    detailed: Mapping[str, str] = field(default_factory=dict)
     diffs: Sequence[str] = ()
     keys: Sequence[str] = ()
 
 
-@dataclass(slots=True)
-class _Found:
-    """What is known of a resource so far, and in which order a replacement ``deletes`` and ``creates``."""
-
-    operation: Operation
-    urn: str
-    parent: str = ""
-    old: State | None = None
-    new: State | None = None
-    detailed: Mapping[str, Any] = field(default_factory=dict)
-    diffs: Sequence[str] = ()
-    keys: Sequence[str] = ()
-    deletes: int | None = None
-    creates: int | None = None
-    only_deletes: bool = True
-
-    def take(self, record: Record, number: int) -> None:
-        """Add what a record says; a replacement has up to three records."""
-        self.old = self.old or _state(record.old)
-        if record.operation != _DELETES and self.new is None:
-            self.new = self.old if record.new == record.old else _state(record.new)
-        self.parent = self.parent or _parent(record)
-        self.detailed = self.detailed or record.detailed
-        self.diffs = self.diffs or record.diffs
-        self.keys = self.keys or record.keys
-        self.only_deletes = self.only_deletes and record.operation == _DELETES
-        if record.operation == _DELETES:
-            self.deletes = number
-        elif record.operation in _CREATES:
-            self.creates = number
-
-    @property
-    def deletes_first(self) -> bool | None:
-        """Whether a replacement deletes first, by the order of its records."""
-        return None if self.creates is None or self.deletes is None else self.deletes < self.creates
-
-    def step(self) -> Step:
-        """Return the step of the resource."""
-        operation = self.operation
-        if operation is Operation.REPLACE and self.only_deletes:
-            # The rest of a replacement that an earlier update did not finish.
-            operation = Operation.DELETE
-        if operation is Operation.DELETE and self.old is not None and self.old.retain_on_delete:
-            operation = Operation.FORGET
-        type_, name = _type_and_name(self.urn)
-        replaced = operation is Operation.REPLACE
-        return Step(
-            operation,
-            self.urn,
-            type_,
-            name,
-            self.parent,
-            self.old,
-            None if operation in {Operation.DELETE, Operation.FORGET} else self.new,
-            tuple(sorted(self.detailed or self.diffs)),
-            self._causes() if replaced else (),
-            self.deletes_first if replaced else None,
-        )
-
-    def _causes(self) -> tuple[str, ...]:
-        return tuple(
-            sorted(path for path, kind in self.detailed.items() if kind.endswith("-replace")) or sorted(self.keys)
-        )
+def read_states(old: Mapping[str, Any] | None, new: Mapping[str, Any] | None) -> tuple[str, State | None, State | None]:
+    """Return the parent and both states of a step. Raises MultiarchError for a part of one that is not an object."""
+    before = _state(old)
+    parent = next((str(each["parent"]) for each in (new, old) if each and each.get("parent")), "")
+    return parent, before, before if new == old else _state(new)
 
 
 class Steps:
-    """Collects records in the engine's order. States are converted at once: a preview's JSON is large."""
+    """Collects records in the engine's order."""
 
     def __init__(self) -> None:
         """No records yet."""
-        self._found: dict[tuple[str, Operation], _Found] = {}
-        self._refreshed: dict[str, _Found] = {}
-        self._count = 0
-
-    def __len__(self) -> int:
-        """Return the number of records so far."""
-        return self._count
+        self._found: dict[tuple[str, Operation], list[Record]] = {}
+        self._refreshed: dict[str, Record] = {}
 
     def add(self, record: Record) -> None:
         """Take one record. Raises MultiarchError for an operation that is not known."""
-        self._count += 1
         if record.operation in _IGNORED:
             return
         if record.operation == _REFRESH:
-            self._refresh(record)
+            self._refreshed.setdefault(record.urn, record).new = record.new
             return
         if record.operation not in _OPERATIONS:
             raise MultiarchError(
                 f"Unknown operation {record.operation!r} of {record.urn}.",
                 hint="This version of multiarch does not know the engine that wrote the preview. Update multiarch.",
             )
-        operation = _OPERATIONS[record.operation]
-        key = (record.urn, operation)
-        if key not in self._found:
-            self._found[key] = _Found(operation, record.urn)
-        self._found[key].take(record, self._count)
-
-    def _refresh(self, record: Record) -> None:
-        found = self._refreshed.get(record.urn)
-        if found is None:
-            found = self._refreshed[record.urn] = _Found(
-                Operation.SAME, record.urn, _parent(record), _state(record.old)
-            )
-        found.new = found.old if record.new == record.old else _state(record.new)
+        self._found.setdefault((record.urn, _OPERATIONS[record.operation]), []).append(record)
 
     def __iter__(self) -> Iterator[Step]:
         """Yield all steps, each resource's drift before its own step."""
         left = dict(self._refreshed)
-        for (urn, _), found in self._found.items():
+        for (urn, operation), records in self._found.items():
             if (refreshed := left.pop(urn, None)) is not None:
-                yield from _drift(refreshed, found.old)
-            yield found.step()
+                yield from _drift(refreshed, _first(each.old for each in records))
+            yield _build_step(operation, records)
         for refreshed in left.values():
             yield from _drift(refreshed, refreshed.new)
             if refreshed.new is not None:
-                refreshed.old = refreshed.new
-                yield refreshed.step()
+                same = replace(refreshed, old=refreshed.new, detailed={}, diffs=())
+                yield _build_step(Operation.SAME, [same])
 
 
-def _drift(refreshed: _Found, later: State | None) -> Iterator[Step]:
+def _first(values: Iterable[_Value | None]) -> _Value | None:
+    return next((each for each in values if each), None)
+
+
+def _build_step(operation: Operation, records: Sequence[Record]) -> Step:
+    """Return the step of a resource; a replacement has up to three records."""
+    kinds = [each.operation for each in records]
+    old = _first(each.old for each in records)
+    if operation is Operation.REPLACE and {*kinds} == {_DELETES}:
+        # The rest of a replacement that an earlier update did not finish.
+        operation = Operation.DELETE
+    if operation is Operation.DELETE and old is not None and old.retain_on_delete:
+        operation = Operation.FORGET
+    type_, name = _type_and_name(records[0].urn)
+    detailed, diffs = _first(each.detailed for each in records) or {}, _first(each.diffs for each in records) or ()
+    causes: Sequence[str] = ()
+    deletes_first = None
+    if operation is Operation.REPLACE:
+        causes = [path for path, kind in detailed.items() if kind.endswith("-replace")]
+        causes = causes or _first(each.keys for each in records) or ()
+        order = [kind == _DELETES for kind in kinds if kind in (_DELETES, *_CREATES)]
+        deletes_first = order[0] if len({*order}) > 1 else None
+    return Step(
+        operation,
+        records[0].urn,
+        type_,
+        name,
+        _first(each.parent for each in records) or "",
+        old,
+        None
+        if operation in {Operation.DELETE, Operation.FORGET}
+        else _first(each.new for each in records if each.operation != _DELETES),
+        tuple(sorted(detailed or diffs)),
+        tuple(sorted(causes)),
+        deletes_first,
+    )
+
+
+def _drift(refreshed: Record, later: State | None) -> Iterator[Step]:
     """Yield what a refresh found out. ``later`` is the state before the resource's own step.
 
     A JSON preview has the state after the refresh there alone.
@@ -231,13 +196,6 @@ def _public(value: Any) -> Any:  # noqa: ANN401  (any JSON value)
     if isinstance(value, list):
         return [_public(inner) for inner in value]
     return value
-
-
-def _parent(record: Record) -> str:
-    for state in (record.new, record.old):
-        if state is not None and state.get("parent"):
-            return str(state["parent"])
-    return ""
 
 
 def _type_and_name(urn: str) -> tuple[str, str]:

@@ -1,4 +1,4 @@
-"""What an autoscaler needs of the rest of its stack: a way in for Pulumi, a route for its pods, and a role."""
+"""What an autoscaler needs of the rest of its stack: a way in for Pulumi, and a route for its pods."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from multiarch.nodes.model import NodeGroupPlan
 from multiarch.nodes.report import ProblemReport
 from multiarch.schema.autoscaling import Autoscaling
 from multiarch.schema.stack import StackSpec
-from multiarch.stack.checks.reach import can_pull, check_reachable, check_role, is_isolated, list_own
+from multiarch.stack.checks.reach import can_pull, check_reachable, is_isolated, list_own
 from multiarch.stack.origin import Origin
 
 
@@ -47,12 +47,6 @@ def check_autoscaler_has_internet(spec: StackSpec, region: str | None, report: P
         message = "Karpenter can't reach IAM and the price list without internet access."
         key = ("autoscaling", "karpenter", "isolatedVPC")
         report("autoscaler-no-way-out", key, message, hint="Remove isolatedVPC: with nat: none it is true.")
-
-
-def check_autoscaler_has_a_role(spec: StackSpec, report: ProblemReport) -> None:
-    """Report an autoscaler without Pod Identity, which gives its pods their IAM role."""
-    if own := list_own(spec.autoscaling):
-        check_role("autoscaler-without-role", " and ".join(own), spec, report)
 
 
 def check_auto_mode(spec: StackSpec, origin: Origin, report: ProblemReport) -> None:

@@ -9,12 +9,12 @@ from types import MappingProxyType
 
 from multiarch.errors import KeyPath, UnknownFactError
 from multiarch.facts import kubernetes
-from multiarch.facts.addons import is_version
 from multiarch.nodes.report import ProblemReport
-from multiarch.schema.addons import Addons
 from multiarch.schema.charts import Charts
 from multiarch.schema.stack import StackSpec
 
+PRODUCTION = frozenset({"live", "prod", "production"})
+"""Environments whose clusters are protected from deletion, and have zones that stay."""
 _SOON = timedelta(days=60)
 _SUPPORT: Mapping[tuple[kubernetes.Tier, bool], tuple[str, str]] = MappingProxyType(
     {
@@ -55,7 +55,6 @@ _STANDARD: Mapping[tuple[kubernetes.Tier, bool], tuple[str, str]] = MappingProxy
     }
 )
 """The same with ``upgradePolicy: STANDARD``. Source: EKS user guide, "Cluster upgrade policy"."""
-_KMS_KEY = r"arn:(aws[a-z-]*):kms:([a-z0-9-]+):[0-9]{12}:key/[A-Za-z0-9_-]+"
 # A host, perhaps with a port, and the path of repositories; no scheme but oci, no credentials, no slash at the end.
 _CHART_REGISTRY = r"oci://[a-z0-9][a-z0-9.-]*(:[0-9]+)?(/[a-z0-9]+([._-]+[a-z0-9]+)*)+"
 
@@ -89,24 +88,33 @@ def _upgrade_hint(today: date) -> str:
     return f"Use {version}; an existing cluster is upgraded one minor at a time."
 
 
+def choose_deletion_protection(spec: StackSpec, report: ProblemReport) -> bool:
+    """Return what was written, or true in production."""
+    production = spec.environment in PRODUCTION
+    if spec.deletion_protection is None:
+        return production
+    if production and not spec.deletion_protection:
+        report("prod-unprotected", ("deletionProtection",), f"{spec.environment} without deletion protection.")
+    return spec.deletion_protection
+
+
+def check_zones(spec: StackSpec, report: ProblemReport) -> None:
+    """Require named zones in production: a list that AWS changes would move subnets, and with them all nodes."""
+    network = spec.network
+    if spec.environment in PRODUCTION and network.vpc_id is None and not isinstance(network.zones, list):
+        report(
+            "zones-not-named",
+            ("network", "zones"),
+            f"the zones of {spec.environment} are the region's first ones of the day; where AWS's list changes, "
+            "subnets and nodes would be replaced.",
+        )
+
+
 def check_encryption(spec: StackSpec, report: ProblemReport) -> None:
-    """Report a key that is not an ARN, and a key without encryption."""
+    """Report a key without encryption."""
     encryption, path = spec.secrets_encryption, ("secretsEncryption", "kmsKeyArn")
-    if encryption.kms_key_arn is None:
-        return
-    if not encryption.enabled:
+    if encryption.kms_key_arn and not encryption.enabled:
         report("key-without-encryption", path, "kmsKeyArn is given and encryption is off.")
-    elif not re.fullmatch(_KMS_KEY, encryption.kms_key_arn):
-        report("kms-key", path, f"{encryption.kms_key_arn!r} is not a KMS key ARN.")
-
-
-def check_addon_versions(spec: Addons, report: ProblemReport) -> None:
-    """Report versions that are not written as EKS writes them."""
-    for row in spec.list_rows():
-        version = spec[row.name].version
-        if version is not None and not is_version(version):
-            path = ("addons", *row.key.split("."), "version")
-            report("addon-version", path, f"{version!r} is not an EKS add-on version.")
 
 
 def check_chart_registry(charts: Charts, report: ProblemReport) -> None:

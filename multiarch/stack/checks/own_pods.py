@@ -1,20 +1,16 @@
-"""Checks of what a stack runs in its cluster from the project's image: the image, its role, the way to the API."""
+"""Checks of what a stack runs in its cluster from the project's image: the image, the way to the API."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from dataclasses import dataclass
 
-from multiarch.errors import KeyPath
 from multiarch.nodes.report import ProblemReport
 from multiarch.registry.reference import InvalidReferenceError, Reference, parse_reference
 from multiarch.schema.stack import StackSpec
-from multiarch.stack.checks.reach import check_reachable, check_role
+from multiarch.stack.checks.reach import check_reachable
 
 _ECR = re.compile(r"[0-9]{12}\.dkr[.-]ecr[.-].+")
-# Source: Amazon ECR API reference, CreateRepository, repositoryName; ``*`` as in IAM.
-_REPOSITORY = re.compile(r"[a-z0-9*][a-z0-9._/*-]{0,255}|arn:[a-z-]+:ecr:[a-z0-9*-]+:[0-9*]+:repository/[a-z0-9._/*-]+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,18 +25,18 @@ class OwnPods:
         """Return the image, None with a problem if it is missing or invalid."""
         path = (self.section, "image")
         if written is None:
-            report(f"{self.rules}-image-missing", path, f"{self.name} has no image.")
+            report("image-missing", path, f"{self.name} has no image.")
             return None
         try:
             image = parse_reference(written)
         except InvalidReferenceError as error:
-            report(f"{self.rules}-image", path, f"not an image reference: {error.fault}.")
+            report("image", path, f"not an image reference: {error.fault}.")
             return None
         if image.digest is None:
             report(f"{self.rules}-image-not-pinned", path, "the image has no digest.")
         if spec.network.nat == "none" and not _ECR.fullmatch(image.registry):
             report(
-                f"{self.rules}-no-way-out",
+                "image-no-way-out",
                 path,
                 f"the image is in {image.registry}, which a VPC without internet access can't reach.",
             )
@@ -49,14 +45,3 @@ class OwnPods:
     def check_reachable(self, spec: StackSpec, report: ProblemReport) -> None:
         """Warn where the first run can't install it."""
         check_reachable(f"{self.rules}-unreachable", (self.section, "enabled"), f"install {self.name}", spec, report)
-
-    def check_role(self, spec: StackSpec, report: ProblemReport) -> None:
-        """Reject pods that need a role for Amazon ECR and can't get it."""
-        check_role(f"{self.rules}-without-role", self.name, spec, report)
-
-    def check_repositories(self, repositories: Sequence[str], report: ProblemReport) -> None:
-        """Reject entries of ``ecrRepositories`` that are neither a repository's name nor an ARN."""
-        for index, repository in enumerate(repositories):
-            if _ECR.match(repository) or not _REPOSITORY.fullmatch(repository):
-                path: KeyPath = (self.section, "ecrRepositories", index)
-                report(f"{self.rules}-repository", path, f"{repository!r} is not an ECR repository.")

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 from multiarch.errors import KeyPath
 from multiarch.facts.autoscalers import get_publisher
 from multiarch.nodes.report import ProblemReport
 from multiarch.schema.autoscaling import Autoscaling
 from multiarch.schema.stack import StackSpec
+from multiarch.stack.model import AddonPlan
 
 _NEEDED_BY: Mapping[str, str] = {"cluster-autoscaler": "autoscaling", "karpenter": "sqs"}
 """Endpoints by autoscaler: ``sqs`` is for Karpenter's interruption queue."""
@@ -61,18 +62,33 @@ def check_reachable(rule: str, path: KeyPath, what: str, spec: StackSpec, report
         )
 
 
-def check_role(rule: str, who: str, spec: StackSpec, report: ProblemReport) -> None:
+def check_pod_identity(spec: StackSpec, addons: Iterable[AddonPlan], report: ProblemReport) -> None:
     """Report pods that need an IAM role and can't get it; nodes of EKS Auto Mode have their own agent."""
-    if spec.autoscaling.use == "auto-mode":
+    who = ", ".join(_list_with_role(spec, addons))
+    if not who or spec.autoscaling.use == "auto-mode":
         return
     if spec.cluster is not None:
         if not spec.cluster.pod_identity_agent:
             message = f"{who} would get no IAM role: the cluster has no Pod Identity agent."
             hint = "Install the EKS add-on eks-pod-identity-agent, and set podIdentityAgent: true."
-            report(rule, ("cluster", "podIdentityAgent"), message, hint=hint)
+            report("pod-identity-agent", ("cluster", "podIdentityAgent"), message, hint=hint)
     elif not spec.addons["eks-pod-identity-agent"].enabled:
         path = ("addons", "podIdentityAgent", "enabled")
-        report(rule, path, f"{who} would get no IAM role: the Pod Identity agent is turned off.")
+        report("pod-identity-agent", path, f"{who} would get no IAM role: the Pod Identity agent is turned off.")
+
+
+def _list_with_role(spec: StackSpec, addons: Iterable[AddonPlan]) -> Iterator[str]:
+    """Yield what gets its IAM role from the Pod Identity agent, in words."""
+    yield from list_own(spec.autoscaling)
+    yield from (each.name for each in addons if each.service_account)
+    webhook, rebalance = spec.admission_webhook, spec.rebalance
+    if webhook is not None and webhook.enabled and webhook.configuration.registries.ecr:
+        yield "the admission webhook"
+    if rebalance is not None and rebalance.enabled and rebalance.ecr_repositories:
+        yield "the CronJob that rebalances"
+    for key, each in sorted(spec.iam.service_accounts.items()):
+        if each.credentials == "pod-identity":
+            yield f"{each.namespace}/{each.name or key}"
 
 
 def choose_storage_class(spec: StackSpec, report: ProblemReport) -> bool:

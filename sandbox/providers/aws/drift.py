@@ -12,7 +12,6 @@ from collections.abc import Mapping
 from typing import Final
 
 from sandbox.providers.aws.rows import Row
-from sandbox.providers.aws.schemas import Schema
 from sandbox.providers.values import UNKNOWN, Record, Value, same_value
 
 _OMITTED: Final = object()
@@ -22,7 +21,7 @@ def seen(row: Row, inputs: Record, live: Record) -> Record:
     """Return the inputs as AWS has them; those that ``live`` does not have can't be read and stay."""
     found = dict(inputs)
     for name in row.known_inputs() & set(live):
-        _put(found, name, _seen(row.schema, name, inputs.get(name, _OMITTED), live[name]))
+        _put(found, name, _seen(row, name, inputs.get(name, _OMITTED), live[name]))
     if "tagsAll" in live and "tagsAll" in inputs:
         found["tagsAll"] = live["tagsAll"]
         default = set(inputs["tagsAll"]) - set(inputs.get("tags", {}))
@@ -31,12 +30,12 @@ def seen(row: Row, inputs: Record, live: Record) -> Record:
     return found
 
 
-def completed(schema: Schema, new: Value, old: Value, path: str = "") -> Value:
+def completed(row: Row, new: Value, old: Value, path: str = "") -> Value:
     """Return new inputs with the old values of what they omit and what is optional and computed."""
     if not isinstance(new, Mapping) or not isinstance(old, Mapping):
         return new
-    found = {key: completed(schema, new[key], old[key], _inner(path, key)) if key in old else new[key] for key in new}
-    kept = (key for key in old if key not in new and schema.is_computed(_inner(path, key)))
+    found = {key: completed(row, new[key], old[key], _inner(path, key)) if key in old else new[key] for key in new}
+    kept = (key for key in old if key not in new and row.is_computed(_inner(path, key)))
     return {**found, **{key: old[key] for key in kept}}
 
 
@@ -51,10 +50,10 @@ def _inner(path: str, key: str) -> str:
     return f"{path}.{key}" if path else key
 
 
-def _seen(schema: Schema, path: str, wanted: Value, live: Value) -> Value:
+def _seen(row: Row, path: str, wanted: Value, live: Value) -> Value:
     if wanted is _OMITTED:
-        usual = not live or same_value(schema.defaults.get(path), live)
-        return _OMITTED if usual or schema.is_computed(path) else live
+        usual = not live or same_value(row.defaults.get(path), live)
+        return _OMITTED if usual or row.is_computed(path) else live
     if wanted == UNKNOWN or same_value(wanted, live) or (not wanted and not live):
         return wanted
     if live is None:
@@ -65,22 +64,20 @@ def _seen(schema: Schema, path: str, wanted: Value, live: Value) -> Value:
         found: Record = dict(wanted)
         for key in {**wanted, **live}:
             # What an answer omits inside a structure has its default.
-            _put(
-                found, key, _seen(schema, _inner(path, key), wanted.get(key, _OMITTED), live.get(key, wanted.get(key)))
-            )
+            _put(found, key, _seen(row, _inner(path, key), wanted.get(key, _OMITTED), live.get(key, wanted.get(key))))
         return found
     if isinstance(wanted, list) and isinstance(live, list):
-        return _in_order(schema, path, wanted, live)
+        return _in_order(row, path, wanted, live)
     return live
 
 
-def _in_order(schema: Schema, path: str, wanted: list[Value], live: list[Value]) -> list[Value]:
+def _in_order(row: Row, path: str, wanted: list[Value], live: list[Value]) -> list[Value]:
     """Return a list in the order of the wanted one; an item without an equal one takes the first that is left."""
     left, found = list(live), []
     for item in wanted:
         first = left[0] if left else None
-        match = next((each for each in left if _seen(schema, path, item, each) == item), first)
+        match = next((each for each in left if _seen(row, path, item, each) == item), first)
         if match is not None:
             left.remove(match)
-            found.append(_seen(schema, path, item, match))
+            found.append(_seen(row, path, item, match))
     return [*found, *left]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from sandbox.providers.aws.rows import Api, Call, Name, Tags, Update, sends, simple
+from sandbox.providers.aws.rows import Api, Call, Name, Tags, Update, operations, sends, simple
 from sandbox.providers.values import Record
 
 _PRINCIPAL: Final = {"clusterName": "{clusterName}", "principalArn": "{principalArn}"}
@@ -24,16 +24,7 @@ def _update_addon(call: Call) -> None:
 
 
 _ADDON_NAME: Final = {"clusterName": "{clusterName}", "addonName": "{addonName}"}
-_ADDON: Final = Api(
-    "eks",
-    "create_addon",
-    "describe_addon",
-    "delete_addon",
-    _ADDON_NAME,
-    "{clusterName}:{addonName}",
-    "addon",
-    live={"arn": "addonArn"},
-)
+_ADDON: Final = operations("eks", "addon", _ADDON_NAME, "{clusterName}:{addonName}", "addon", live={"arn": "addonArn"})
 
 
 def _create_addon(call: Call) -> str:
@@ -67,8 +58,8 @@ ROWS: Final = (
         _ADDON,
         create=_create_addon,
         read=_show_addon,
+        source="eks/addon.go resourceAddon",
         inputs=("clusterName", "addonName", "addonVersion", "configurationValues", "podIdentityAssociations"),
-        outputs=("addonVersion", "arn", "configurationValues", "createdAt", "modifiedAt"),
         renewed=("modifiedAt",),
         updates=(Update(("addonVersion", "configurationValues", "podIdentityAssociations"), _update_addon),),
         ignored=("resolveConflictsOnCreate", "resolveConflictsOnUpdate"),
@@ -76,37 +67,28 @@ ROWS: Final = (
     ),
     simple(
         "aws:eks/accessEntry:AccessEntry",
-        Api(
-            "eks",
-            "create_access_entry",
-            "describe_access_entry",
-            "delete_access_entry",
-            _PRINCIPAL,
-            "{clusterName}:{principalArn}",
-            "accessEntry",
-        ),
+        operations("eks", "access_entry", _PRINCIPAL, "{clusterName}:{principalArn}", "accessEntry"),
+        source="eks/access_entry.go resourceAccessEntry",
+        defaults={"type": "STANDARD"},
         inputs=("clusterName", "principalArn", "type", "kubernetesGroups"),
-        outputs=("accessEntryArn", "createdAt", "kubernetesGroups", "modifiedAt", "userName"),
         renewed=("modifiedAt",),
         updates=(Update(("kubernetesGroups",), sends("eks", "update_access_entry", _PRINCIPAL, "kubernetesGroups")),),
         tags=tags_by("accessEntryArn"),
     ),
     simple(
         "aws:eks/fargateProfile:FargateProfile",
-        Api(
+        operations(
             "eks",
-            "create_fargate_profile",
-            "describe_fargate_profile",
-            "delete_fargate_profile",
+            "fargate_profile",
             {"clusterName": "{clusterName}", "fargateProfileName": "{fargateProfileName}"},
             "{clusterName}:{fargateProfileName}",
             "fargateProfile",
             aliases={"subnetIds": "subnets"},
             live={"arn": "fargateProfileArn"},
         ),
+        source="eks/fargate_profile.go resourceFargateProfile",
         inputs=("clusterName", "fargateProfileName", "podExecutionRoleArn", "selectors", "subnetIds"),
         name=Name(63, "fargateProfileName", prefix=""),
-        outputs=("arn", "status"),
         tags=tags_by("arn"),
     ),
     simple(
@@ -120,23 +102,21 @@ ROWS: Final = (
             "{clusterName}#{principalArn}#{policyArn}",
         ),
         read=_show_association,
+        source="eks/access_policy_association.go resourceAccessPolicyAssociation",
         inputs=("clusterName", "principalArn", "policyArn", "accessScope"),
-        outputs=("associatedAt", "modifiedAt"),
     ),
     simple(
         "aws:eks/podIdentityAssociation:PodIdentityAssociation",
-        Api(
+        operations(
             "eks",
-            "create_pod_identity_association",
-            "describe_pod_identity_association",
-            "delete_pod_identity_association",
+            "pod_identity_association",
             _POD,
             "association.associationId",
             "association",
             live={"roleArn": "roleArn"},
         ),
+        source="eks/pod_identity_association.go podIdentityAssociationResource.Schema",
         inputs=("clusterName", "namespace", "serviceAccount", "roleArn"),
-        outputs=("associationArn", "associationId"),
         updates=(Update(("roleArn",), sends("eks", "update_pod_identity_association", _POD, "roleArn")),),
         tags=tags_by("associationArn"),
     ),

@@ -5,19 +5,21 @@ from __future__ import annotations
 from typing import Final
 
 from sandbox.providers.aws.eks_access import tags_by
-from sandbox.providers.aws.rows import Api, Call, Name, Update, sends, simple
+from sandbox.providers.aws.rows import Call, Name, Update, operations, sends, simple
 from sandbox.providers.values import Record
 
-_CLUSTER: Final = Api(
+_CLUSTER: Final = operations(
     "eks",
-    "create_cluster",
-    "describe_cluster",
-    "delete_cluster",
+    "cluster",
     {"name": "{id}"},
     "{name}",
     "cluster",
     live={"accessConfig": "accessConfig", "certificateAuthority": "certificateAuthority"},
 )
+_PARTS: Final = (
+    *("accessConfig", "controlPlaneScalingConfig", "deletionProtection", "upgradePolicy", "zonalShiftConfig"),
+)
+"""Inputs that UpdateClusterConfig takes one at a time."""
 
 
 def _create_cluster(call: Call) -> str:
@@ -87,6 +89,21 @@ ROWS: Final = (
         _CLUSTER,
         create=_create_cluster,
         read=_show_cluster,
+        source="eks/cluster.go resourceCluster",
+        computed=(
+            "accessConfig.authenticationMode",
+            "controlPlaneScalingConfig.tier",
+            "kubernetesNetworkConfig.*",
+            "upgradePolicy.*",
+            "vpcConfig.clusterSecurityGroupId",
+            "vpcConfig.publicAccessCidrs",
+            "vpcConfig.vpcId",
+        ),
+        defaults={
+            "accessConfig.bootstrapClusterCreatorAdminPermissions": True,
+            "bootstrapSelfManagedAddons": True,
+            "vpcConfig.endpointPublicAccess": True,
+        },
         inputs=(
             "version",
             "roleArn",
@@ -103,26 +120,7 @@ ROWS: Final = (
             "zonalShiftConfig",
             "controlPlaneScalingConfig",
         ),
-        outputs=(
-            "accessConfig",
-            "arn",
-            "certificateAuthority",
-            "computeConfig",
-            "createdAt",
-            "endpoint",
-            "identities",
-            "kubernetesNetworkConfig",
-            "platformVersion",
-            "status",
-            "storageConfig",
-            "upgradePolicy",
-            "zonalShiftConfig",
-            "controlPlaneScalingConfig",
-            "version",
-            "vpcConfig.clusterSecurityGroupId",
-            "vpcConfig.vpcId",
-            "vpcConfig.publicAccessCidrs",
-        ),
+        outputs=("vpcConfig.clusterSecurityGroupId", "vpcConfig.vpcId", "vpcConfig.publicAccessCidrs"),
         renewed=("platformVersion",),
         updates=(
             Update(("version",), sends("eks", "update_cluster_version", {"name": "{id}"}, "version")),
@@ -131,29 +129,7 @@ ROWS: Final = (
                 ("enabledClusterLogTypes",),
                 lambda call: call.do("eks", "update_cluster_config", {"name": call.id, "logging": _logging(call)}),
             ),
-            Update(
-                ("accessConfig",),
-                lambda call: call.do(
-                    "eks",
-                    "update_cluster_config",
-                    {
-                        "name": call.id,
-                        "accessConfig": {"authenticationMode": call["accessConfig"]["authenticationMode"]},
-                    },
-                ),
-            ),
-            Update(
-                ("deletionProtection",),
-                lambda call: call.do(
-                    "eks",
-                    "update_cluster_config",
-                    {"name": call.id, "deletionProtection": bool(call["deletionProtection"])},
-                ),
-            ),
-            *(
-                Update((each,), sends("eks", "update_cluster_config", {"name": "{id}"}, each))
-                for each in ("upgradePolicy", "zonalShiftConfig", "controlPlaneScalingConfig")
-            ),
+            *(Update((each,), sends("eks", "update_cluster_config", {"name": "{id}"}, each)) for each in _PARTS),
             Update(("encryptionConfig",), _update_encryption),
             Update(("computeConfig", "kubernetesNetworkConfig", "storageConfig"), _update_auto_mode),
         ),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from sandbox.providers.aws.eks_access import tags_by
-from sandbox.providers.aws.rows import Api, Call, Name, Update, simple
+from sandbox.providers.aws.rows import Call, Name, Update, operations, simple
 from sandbox.providers.values import Record
 
 _PLAIN: Final = ("scalingConfig", "updateConfig", "nodeRepairConfig")
@@ -22,11 +22,9 @@ _GROUP_SIMPLE: Final = (
 
 
 _GROUP_NAME: Final = {"clusterName": "{clusterName}", "nodegroupName": "{nodeGroupName}"}
-_GROUP: Final = Api(
+_GROUP: Final = operations(
     "eks",
-    "create_nodegroup",
-    "describe_nodegroup",
-    "delete_nodegroup",
+    "nodegroup",
     _GROUP_NAME,
     "{clusterName}:{nodeGroupName}",
     "nodegroup",
@@ -95,21 +93,9 @@ ROWS: Final = (
         "aws:eks/nodeGroup:NodeGroup",
         _GROUP,
         read=_show_group,
+        source="eks/node_group.go resourceNodeGroup",
+        computed=("launchTemplate.id", "launchTemplate.name", "nodeRepairConfig.*"),
         inputs=(*_GROUP_SIMPLE, "nodeRoleArn", "subnetIds", "taints", "launchTemplate"),
-        outputs=(
-            "amiType",
-            "arn",
-            "capacityType",
-            "diskSize",
-            "instanceTypes",
-            "nodeRepairConfig",
-            "releaseVersion",
-            "resources",
-            "scalingConfig",
-            "status",
-            "updateConfig",
-            "version",
-        ),
         renewed=("releaseVersion", "version"),
         updates=(
             Update(("version", "releaseVersion", "launchTemplate"), _update_group_version),

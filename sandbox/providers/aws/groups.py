@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Final
 
 from sandbox.providers.aws.network import TAGS, ec2_api
 from sandbox.providers.aws.rows import Api, Call, Name, Row, Update, nothing, pairs, simple, spelled
-from sandbox.providers.values import Record, Value
+from sandbox.providers.values import Record
 
 _TEMPLATE_DATA: Final = (
     "blockDeviceMappings",
@@ -83,27 +82,26 @@ def _new_version(call: Call) -> None:
         call.do("ec2", "modify_launch_template", {"LaunchTemplateId": call.id, "DefaultVersion": latest})
 
 
-_GROUP: Final = (
-    "minSize",
-    "maxSize",
-    "desiredCapacity",
-    "capacityRebalance",
-    "healthCheckType",
+_SIZES: Final = ("minSize", "maxSize", "desiredCapacity")
+_GROUP: Final = (*_SIZES, "capacityRebalance", "healthCheckType")
+_GROUPS: Final = Api(
+    "autoscaling",
+    "create_auto_scaling_group",
+    "describe_auto_scaling_groups",
+    "delete_auto_scaling_group",
+    {"AutoScalingGroupName": "{id}"},
+    "{name}",
+    "AutoScalingGroups",
+    aliases={"name": "AutoScalingGroupName"},
+    live={"arn": "AutoScalingGroupARN", "vpcZoneIdentifiers": "VPCZoneIdentifier"},
 )
 
 
-def _group_values(call: Call, names: Iterable[str]) -> Record:
-    values: Record = call.pick(*names)
-    values["VPCZoneIdentifier"] = ",".join(call["vpcZoneIdentifiers"])
-    values["MixedInstancesPolicy"] = call["mixedInstancesPolicy"]
-    return values
-
-
-def _tag_rows(call: Call, rows: list[Record] | None) -> list[Record]:
-    group = {"ResourceId": call.id or call["name"], "ResourceType": "auto-scaling-group"}
+def _tag_rows(group: str, rows: list[Record] | None) -> list[Record]:
+    named = {"ResourceId": group, "ResourceType": "auto-scaling-group"}
     return [
         {
-            **group,
+            **named,
             "Key": row["key"],
             "Value": row.get("value", ""),
             "PropagateAtLaunch": bool(row.get("propagateAtLaunch")),
@@ -113,18 +111,12 @@ def _tag_rows(call: Call, rows: list[Record] | None) -> list[Record]:
 
 
 def _group(call: Call, name: str) -> Record | None:
-    found: Record | None = call.find(
-        "autoscaling", "describe_auto_scaling_groups", "AutoScalingGroups", {"AutoScalingGroupNames": [name]}
-    )
-    return found
+    return _GROUPS.find(call.with_id(name))
 
 
 def _create_group(call: Call) -> str:
-    name, tags = str(call["name"]), _tag_rows(call, call["tags"])
-    values = {"AutoScalingGroupName": name, **_group_values(call, _GROUP), "Tags": tags}
-    call.do("autoscaling", "create_auto_scaling_group", values)
-    _set_processes(call.with_id(name))
-    return name
+    tags, zones = _tag_rows(call["name"], call["tags"]), ",".join(call["vpcZoneIdentifiers"])
+    return _GROUPS.make(call, {"tags": tags, "VPCZoneIdentifier": zones, "vpcZoneIdentifiers": None})
 
 
 def _set_processes(call: Call) -> None:
@@ -154,33 +146,27 @@ def _delete_hook(call: Call) -> None:
 
 
 def _read_group(call: Call) -> Record | None:
-    row = _group(call, call.id)
-    return row and {
-        "arn": row["AutoScalingGroupARN"],
-        "availabilityZones": sorted(row["AvailabilityZones"]),
-        "capacityRebalance": row.get("CapacityRebalance", False),
-        "defaultCooldown": row["DefaultCooldown"],
-        "desiredCapacity": row["DesiredCapacity"],
-        "healthCheckType": row["HealthCheckType"],
-        "maxSize": row["MaxSize"],
-        "minSize": row["MinSize"],
-        "mixedInstancesPolicy": spelled(row.get("MixedInstancesPolicy")),
-        "name": row["AutoScalingGroupName"],
-        "suspendedProcesses": sorted(process["ProcessName"] for process in row["SuspendedProcesses"]),
+    shown = _GROUPS.show(call)
+    return shown and {
+        **shown,
+        "availabilityZones": sorted(shown["availabilityZones"]),
+        "mixedInstancesPolicy": spelled(shown.get("mixedInstancesPolicy")),
+        "suspendedProcesses": sorted(process["ProcessName"] for process in shown["suspendedProcesses"]),
         "tags": [
             {"key": tag["Key"], "value": tag["Value"], "propagateAtLaunch": tag["PropagateAtLaunch"]}
-            for tag in row["Tags"]
+            for tag in shown["tags"]
             if not tag["Key"].startswith("aws:")
         ],
-        "vpcZoneIdentifiers": row["VPCZoneIdentifier"].split(","),
+        "vpcZoneIdentifiers": shown["vpcZoneIdentifiers"].split(","),
     }
 
 
 def _update_group(call: Call) -> None:
     """UpdateAutoScalingGroup; only what changed of the sizes is sent, so that a scaled group stays scaled."""
-    sizes = ("minSize", "maxSize", "desiredCapacity")
-    names = [name for name in _GROUP if name not in sizes or call.changed(name)]
-    call.do("autoscaling", "update_auto_scaling_group", {"AutoScalingGroupName": call.id, **_group_values(call, names)})
+    names = [name for name in (*_GROUP, "mixedInstancesPolicy") if name not in _SIZES or call.changed(name)]
+    zones = ",".join(call["vpcZoneIdentifiers"])
+    values = {"AutoScalingGroupName": call.id, **call.pick(*names), "VPCZoneIdentifier": zones}
+    call.do("autoscaling", "update_auto_scaling_group", values)
     if call["instanceRefresh"] and call.changed("mixedInstancesPolicy"):
         preferences = {
             key: value
@@ -198,30 +184,19 @@ def _update_group(call: Call) -> None:
 def _update_group_tags(call: Call) -> None:
     keys = {row["key"] for row in call["tags"] or []}
     gone = [row for row in call.olds.get("tags") or [] if row["key"] not in keys]
-    if gone:
-        rows = [{key: row[key] for key in ("ResourceId", "ResourceType", "Key")} for row in _tag_rows(call, gone)]
-        call.do("autoscaling", "delete_tags", {"Tags": rows})
-    if call["tags"]:
-        call.do("autoscaling", "create_or_update_tags", {"Tags": _tag_rows(call, call["tags"])})
+    for action, rows in (("delete_tags", gone), ("create_or_update_tags", call["tags"])):
+        if rows:
+            call.do("autoscaling", action, {"Tags": _tag_rows(call.id, rows)})
 
 
-def _delete_group(call: Call) -> Value:
-    if _group(call, call.id) is None:
-        return None
-    return call.do("autoscaling", "delete_auto_scaling_group", {"AutoScalingGroupName": call.id, "ForceDelete": True})
+def _delete_group(call: Call) -> None:
+    if _GROUPS.find(call) is not None:
+        call.do("autoscaling", "delete_auto_scaling_group", {"AutoScalingGroupName": call.id, "ForceDelete": True})
 
 
 def _put_tag(call: Call) -> str:
-    tag = call["tag"]
-    row = {
-        "ResourceId": call["autoscalingGroupName"],
-        "ResourceType": "auto-scaling-group",
-        "Key": tag["key"],
-        "Value": tag["value"],
-        "PropagateAtLaunch": tag["propagateAtLaunch"],
-    }
-    call.do("autoscaling", "create_or_update_tags", {"Tags": [row]})
-    return f"{call['autoscalingGroupName']},{tag['key']}"
+    call.do("autoscaling", "create_or_update_tags", {"Tags": _tag_rows(call["autoscalingGroupName"], [call["tag"]])})
+    return f"{call['autoscalingGroupName']},{call['tag']['key']}"
 
 
 def _read_tag(call: Call) -> Record | None:
@@ -233,11 +208,9 @@ def _read_tag(call: Call) -> Record | None:
     return None
 
 
-def _take_tag(call: Call, key: str) -> Value:
-    if _group(call, call["autoscalingGroupName"]) is None:
-        return None
-    row = {"ResourceId": call["autoscalingGroupName"], "ResourceType": "auto-scaling-group", "Key": key}
-    return call.do("autoscaling", "delete_tags", {"Tags": [row]})
+def _take_tag(call: Call) -> None:
+    if _group(call, call["autoscalingGroupName"]) is not None:
+        call.do("autoscaling", "delete_tags", {"Tags": _tag_rows(call["autoscalingGroupName"], [call["tag"]])})
 
 
 ROWS: Final = (
@@ -246,19 +219,30 @@ ROWS: Final = (
         _TEMPLATE,
         create=_create_template,
         read=_show_template,
+        source="ec2/ec2_launch_template.go resourceLaunchTemplate",
+        computed=(
+            "blockDeviceMappings.ebs.iops",
+            "blockDeviceMappings.ebs.throughput",
+            "blockDeviceMappings.ebs.volumeSize",
+            "blockDeviceMappings.ebs.volumeType",
+            "metadataOptions.*",
+        ),
         inputs=(*_TEMPLATE_DATA, "description", "updateDefaultVersion"),
-        outputs=("arn", "defaultVersion", "latestVersion"),
         renewed=("defaultVersion", "latestVersion"),
         updates=(Update((*_TEMPLATE_DATA, "description", "updateDefaultVersion"), _new_version),),
         tags=TAGS,
         # verify/validate.go ValidLaunchTemplateName: EC2 takes 128.
         name=Name(125),
     ),
-    Row(
+    simple(
         "aws:autoscaling/group:Group",
-        _create_group,
-        _read_group,
-        _delete_group,
+        _GROUPS,
+        create=_create_group,
+        read=_read_group,
+        delete=_delete_group,
+        # No default tags: the schema has "tag" with propagate_at_launch, and no "tags_all".
+        source="autoscaling/group.go resourceGroup",
+        computed=("mixedInstancesPolicy.*",),
         inputs=(
             *_GROUP,
             "vpcZoneIdentifiers",
@@ -267,7 +251,6 @@ ROWS: Final = (
             "instanceRefresh",
             "suspendedProcesses",
         ),
-        outputs=("arn", "availabilityZones", "defaultCooldown", "desiredCapacity", "healthCheckType"),
         updates=(
             Update((*_GROUP, "mixedInstancesPolicy", "vpcZoneIdentifiers"), _update_group),
             Update(("tags",), _update_group_tags),
@@ -280,8 +263,8 @@ ROWS: Final = (
         "aws:autoscaling/lifecycleHook:LifecycleHook",
         _HOOK,
         delete=_delete_hook,
+        source="autoscaling/lifecycle_hook.go resourceLifecycleHook",
         inputs=_HOOK_INPUTS,
-        outputs=("heartbeatTimeout", "defaultResult"),
         # A hook of another group is put there; the one of the old group goes with it.
         updates=(Update(_HOOK_INPUTS, _HOOK.make),),
         name=Name(255, prefix=""),
@@ -290,7 +273,8 @@ ROWS: Final = (
         "aws:autoscaling/tag:Tag",
         _put_tag,
         _read_tag,
-        lambda call: _take_tag(call, call["tag"]["key"]),
+        _take_tag,
+        source="autoscaling/tag_gen.go resourceTag",
         inputs=("autoscalingGroupName", "tag"),
         updates=(Update(("tag",), _put_tag),),
         forced=("tag.key",),

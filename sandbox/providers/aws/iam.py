@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Final
 
-from sandbox.providers.aws.rows import Api, Call, Name, Row, Tags, Update, sends, simple
+from sandbox.providers.aws.rows import Api, Call, Name, Row, Tags, Update, operations, sends, simple
 from sandbox.providers.values import Record
 
 _ROLE: Final = {"RoleName": "{id}"}
@@ -105,34 +105,31 @@ def _change_clients(call: Call) -> None:
             call.do("iam", f"{verb}_open_id_connect_provider", {"OpenIDConnectProviderArn": call.id, "ClientID": each})
 
 
-_POLICY: Final = Api(
+_POLICY: Final = operations(
     "iam",
-    "create_policy",
-    "get_policy",
-    "delete_policy",
+    "policy",
     {"PolicyArn": "{id}"},
     "Policy.Arn",
     "Policy",
+    read="get_policy",
     aliases={"name": "PolicyName", "policy": "PolicyDocument"},
 )
-_OIDC_PROVIDER: Final = Api(
+_OIDC_PROVIDER: Final = operations(
     "iam",
-    "create_open_id_connect_provider",
-    "get_open_id_connect_provider",
-    "delete_open_id_connect_provider",
+    "open_id_connect_provider",
     _OIDC,
     "OpenIDConnectProviderArn",
+    read="get_open_id_connect_provider",
     aliases={"clientIdLists": "ClientIDList", "thumbprintLists": "ThumbprintList"},
     live={"arn": "{id}"},
 )
-_ROLES = Api(
+_ROLES = operations(
     "iam",
-    "create_role",
-    "get_role",
-    "delete_role",
+    "role",
     _ROLE,
     "{name}",
     "Role",
+    read="get_role",
     aliases={"name": "RoleName", "assumeRolePolicy": "AssumeRolePolicyDocument"},
     live={"uniqueId": "RoleId", "permissionsBoundary": "PermissionsBoundary.PermissionsBoundaryArn"},
 )
@@ -142,8 +139,9 @@ ROWS: Final = (
         "aws:iam/role:Role",
         _ROLES,
         read=_show_role,
+        source="iam/role.go resourceRole",
+        defaults={"maxSessionDuration": 3600, "path": "/"},
         inputs=("assumeRolePolicy", "description", "maxSessionDuration", "path", "permissionsBoundary"),
-        outputs=("arn", "createDate", "maxSessionDuration", "path", "uniqueId"),
         updates=(
             Update(
                 ("assumeRolePolicy",),
@@ -163,6 +161,7 @@ ROWS: Final = (
         _put_role_policy,
         _show_role_policy,
         sends("iam", "delete_role_policy", _OF_ROLE, quiet=True),
+        source="iam/role_policy.go resourceRolePolicy",
         inputs=("role", "policy"),
         updates=(Update(("policy",), _put_role_policy),),
         name=Name(128),
@@ -179,6 +178,7 @@ ROWS: Final = (
             aliases={"role": "RoleName"},
         ),
         read=_show_attachment,
+        source="iam/role_policy_attachment.go resourceRolePolicyAttachment",
         inputs=("role", "policyArn"),
     ),
     simple(
@@ -186,28 +186,29 @@ ROWS: Final = (
         _POLICY,
         read=_show_policy,
         delete=_delete_policy,
+        source="iam/policy.go resourcePolicy",
+        defaults={"path": "/"},
         inputs=("policy", "description", "path"),
-        outputs=("arn", "attachmentCount", "path", "policyId"),
         updates=(Update(("policy",), _new_policy_version),),
         tags=_tags("policy", "PolicyArn"),
         name=Name(128),
     ),
     simple(
         "aws:iam/instanceProfile:InstanceProfile",
-        Api(
+        operations(
             "iam",
-            "create_instance_profile",
-            "get_instance_profile",
-            "delete_instance_profile",
+            "instance_profile",
             _PROFILE,
             "{name}",
             "InstanceProfile",
+            read="get_instance_profile",
             aliases={"name": "InstanceProfileName"},
             live={"uniqueId": "InstanceProfileId", "role": "Roles.RoleName"},
         ),
         delete=_delete_profile,
+        source="iam/instance_profile.go resourceInstanceProfile",
+        defaults={"path": "/"},
         inputs=("role", "path"),
-        outputs=("arn", "createDate", "path", "uniqueId"),
         updates=(Update(("role",), _set_profile_role),),
         tags=_tags("instance_profile", "InstanceProfileName"),
         name=Name(128),
@@ -216,21 +217,9 @@ ROWS: Final = (
         "aws:iam/openIdConnectProvider:OpenIdConnectProvider",
         _OIDC_PROVIDER,
         read=_show_oidc,
-        inputs=("url", "clientIdLists", "thumbprintLists"),
-        outputs=("arn", "thumbprintLists"),
-        updates=(
-            Update(("clientIdLists",), _change_clients),
-            Update(
-                ("thumbprintLists",),
-                sends(
-                    "iam",
-                    "update_open_id_connect_provider_thumbprint",
-                    _OIDC,
-                    "thumbprintLists",
-                    thumbprintLists="ThumbprintList",
-                ),
-            ),
-        ),
+        source="iam/openid_connect_provider.go resourceOpenIDConnectProvider",
+        inputs=("url", "clientIdLists"),
+        updates=(Update(("clientIdLists",), _change_clients),),
         tags=_tags("open_id_connect_provider", "OpenIDConnectProviderArn"),
     ),
 )

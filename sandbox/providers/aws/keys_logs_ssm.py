@@ -4,26 +4,12 @@ from __future__ import annotations
 
 from typing import Final
 
-from sandbox.providers.aws.rows import Api, Call, Name, Row, Tags, Update, nothing, sends, simple
+from sandbox.providers.aws.rows import Api, Call, Name, Row, Tags, Update, nothing, operations, sends, simple
 from sandbox.providers.values import Record
 
 _KEY: Final = {"KeyId": "{id}"}
 _KEYS: Final = Api(
     "kms", "create_key", "describe_key", "schedule_key_deletion", _KEY, "KeyMetadata.KeyId", "KeyMetadata"
-)
-_DOCUMENT_OUTPUTS: Final = (
-    "arn",
-    "createdDate",
-    "defaultVersion",
-    "description",
-    "documentVersion",
-    "hash",
-    "hashType",
-    "latestVersion",
-    "owner",
-    "platformTypes",
-    "schemaVersion",
-    "status",
 )
 
 
@@ -92,11 +78,9 @@ def _update_document(call: Call) -> None:
 
 
 _LOG_TAGS: Final = Tags("logs", "tag_resource", "untag_resource", "resourceArn", "arn", listed="list_tags_for_resource")
-_DOCUMENT: Final = Api(
+_DOCUMENT: Final = operations(
     "ssm",
-    "create_document",
-    "describe_document",
-    "delete_document",
+    "document",
     {"Name": "{id}"},
     "{name}",
     "Document",
@@ -109,8 +93,8 @@ ROWS: Final = (
         _KEYS,
         read=_show_key,
         delete=_delete_key,
+        source="kms/key.go resourceKey",
         inputs=("description", "policy", "enableKeyRotation", "deletionWindowInDays"),
-        outputs=("arn", "keyId", "description", "keyUsage", "policy"),
         updates=(
             Update(
                 ("description",), sends("kms", "update_key_description", {"Description": "", **_KEY}, "description")
@@ -126,25 +110,19 @@ ROWS: Final = (
         _create_alias,
         _show_alias,
         sends("kms", "delete_alias", {"AliasName": "{id}"}, quiet=True),
+        source="kms/alias.go resourceAlias",
         inputs=("targetKeyId",),
-        outputs=("arn", "targetKeyArn"),
         updates=(Update(("targetKeyId",), sends("kms", "update_alias", {"AliasName": "{id}"}, "targetKeyId")),),
         name=Name(256),
     ),
     simple(
         "aws:cloudwatch/logGroup:LogGroup",
-        Api(
-            "logs",
-            "create_log_group",
-            "describe_log_groups",
-            "delete_log_group",
-            {"logGroupName": "{id}"},
-            "{name}",
-            aliases={"name": "logGroupName"},
-        ),
+        operations("logs", "log_group", {"logGroupName": "{id}"}, "{name}", aliases={"name": "logGroupName"}),
         read=_show_log_group,
+        # Create adopts no group of that name: CreateLogGroup's ResourceAlreadyExistsException is the run's error.
+        source="logs/group.go resourceGroup",
+        defaults={"retentionInDays": 0},
         inputs=("retentionInDays", "kmsKeyId"),
-        outputs=("arn", "retentionInDays"),
         updates=(
             Update(("retentionInDays",), _set_retention),
             Update(("kmsKeyId",), _set_key),
@@ -156,8 +134,9 @@ ROWS: Final = (
         "aws:ssm/document:Document",
         _DOCUMENT,
         read=_show_document,
+        source="ssm/document.go resourceDocument",
+        defaults={"documentFormat": "JSON"},
         inputs=("content", "documentType", "documentFormat"),
-        outputs=_DOCUMENT_OUTPUTS,
         renewed=("defaultVersion", "documentVersion", "hash", "latestVersion"),
         updates=(
             Update(("content", "documentFormat"), _update_document),

@@ -18,7 +18,7 @@ _TARGETS: Final = {
 }
 """Inputs of a route, and their names at EC2."""
 _DESTINATIONS: Final = ("destinationCidrBlock", "destinationIpv6CidrBlock")
-_NAT_OUTPUTS: Final = ("associationId", "networkInterfaceId", "privateIp", "publicIp")
+_OF_ADDRESS: Final = ("allocationId", "associationId", "networkInterfaceId", "privateIp", "publicIp")
 _ENDPOINT_LISTS: Final = ("routeTableIds", "subnetIds", "securityGroupIds")
 
 
@@ -196,19 +196,9 @@ ROWS: Final = (
         "aws:ec2/vpc:Vpc",
         _VPC,
         read=_show_vpc,
+        source="ec2/vpc_.go resourceVPC",
+        defaults={"assignGeneratedIpv6CidrBlock": False, "enableDnsSupport": True},
         inputs=("cidrBlock", "assignGeneratedIpv6CidrBlock", *_VPC_ATTRIBUTES),
-        outputs=(
-            "arn",
-            "defaultNetworkAclId",
-            "defaultRouteTableId",
-            "defaultSecurityGroupId",
-            "dhcpOptionsId",
-            "instanceTenancy",
-            "ipv6CidrBlock",
-            "mainRouteTableId",
-            "ownerId",
-            *_VPC_ATTRIBUTES,
-        ),
         updates=(_set_attributes("modify_vpc_attribute", "VpcId", *_VPC_ATTRIBUTES),),
         tags=TAGS,
     ),
@@ -223,6 +213,7 @@ ROWS: Final = (
             "CidrBlockAssociation.AssociationId",
         ),
         read=_show_block,
+        source="ec2/vpc_ipv4_cidr_block_association.go resourceVPCIPv4CIDRBlockAssociation",
         inputs=("vpcId", "cidrBlock"),
     ),
     simple(
@@ -237,15 +228,16 @@ ROWS: Final = (
             aliases={"vpcId": "ResourceIds", "iamRoleArn": "DeliverLogsPermissionArn"},
             live={"arn": "arn:{partition}:ec2:{region}:{account}:vpc-flow-log/{id}", "vpcId": "ResourceId"},
         ),
+        source="ec2/vpc_flow_log.go resourceFlowLog",
         inputs=("vpcId", "trafficType", "logDestination", "iamRoleArn"),
-        outputs=("arn",),
         tags=TAGS,
     ),
     simple(
         "aws:ec2/subnet:Subnet",
         ec2_api("subnet", live={"arn": "SubnetArn", "ipv6CidrBlock": _IPV6}),
+        source="ec2/vpc_subnet.go resourceSubnet",
+        defaults={"assignIpv6AddressOnCreation": False},
         inputs=("vpcId", "cidrBlock", "ipv6CidrBlock", "availabilityZone", *_SUBNET_ATTRIBUTES),
-        outputs=("arn", "availabilityZone", "availabilityZoneId", "ownerId", "mapPublicIpOnLaunch"),
         updates=(_set_attributes("modify_subnet_attribute", "SubnetId", *_SUBNET_ATTRIBUTES),),
         tags=TAGS,
     ),
@@ -253,14 +245,15 @@ ROWS: Final = (
         "aws:ec2/internetGateway:InternetGateway",
         _GATEWAY,
         delete=_delete_gateway,
+        source="ec2/vpc_internet_gateway.go resourceInternetGateway",
         inputs=("vpcId",),
-        outputs=("arn", "ownerId"),
         updates=(Update(("vpcId",), _move_gateway),),
         tags=TAGS,
     ),
     simple(
         "aws:ec2/egressOnlyInternetGateway:EgressOnlyInternetGateway",
         ec2_api("egress_only_internet_gateway", live={"vpcId": "Attachments.VpcId"}),
+        source="ec2/vpc_egress_only_internet_gateway.go resourceEgressOnlyInternetGateway",
         inputs=("vpcId",),
         tags=TAGS,
     ),
@@ -268,8 +261,8 @@ ROWS: Final = (
         "aws:ec2/eip:Eip",
         _EIP,
         read=_show_eip,
+        source="ec2/ec2_eip.go resourceEIP",
         inputs=("domain",),
-        outputs=("allocationId", "arn", "publicDns", "publicIp"),
         tags=TAGS,
     ),
     simple(
@@ -277,10 +270,10 @@ ROWS: Final = (
         ec2_api(
             "nat_gateway",
             kind="natgateway",
-            live={name: f"NatGatewayAddresses.{name}" for name in ("allocationId", *_NAT_OUTPUTS)},
+            live={name: f"NatGatewayAddresses.{name}" for name in _OF_ADDRESS},
         ),
+        source="ec2/vpc_nat_gateway.go resourceNATGateway",
         inputs=("allocationId", "subnetId"),
-        outputs=_NAT_OUTPUTS,
         tags=TAGS,
     ),
     Row(
@@ -288,14 +281,15 @@ ROWS: Final = (
         _put_tag,
         _show_tag,
         lambda call: call.quietly("ec2", "delete_tags", {"Resources": call["resourceId"], "Tags": call.pick("key")}),
+        source="ec2/tag_gen.go resourceTag",
         inputs=("resourceId", "key", "value"),
         updates=(Update(("value",), _put_tag),),
     ),
     simple(
         "aws:ec2/routeTable:RouteTable",
         ec2_api("route_table"),
+        source="ec2/vpc_route_table.go resourceRouteTable",
         inputs=("vpcId",),
-        outputs=("arn", "ownerId"),
         tags=TAGS,
     ),
     Row(
@@ -303,8 +297,8 @@ ROWS: Final = (
         _put_route,
         _show_route,
         sends("ec2", "delete_route", {}, "routeTableId", *_DESTINATIONS, quiet=True),
+        source="ec2/vpc_route.go resourceRoute",
         inputs=("routeTableId", *_DESTINATIONS, *_TARGETS),
-        outputs=("origin", "state"),
         updates=(Update((*_TARGETS,), _put_route),),
         delete_first=True,
     ),
@@ -317,6 +311,7 @@ ROWS: Final = (
         ),
         read=_show_association,
         delete=_with_association("disassociate_route_table"),
+        source="ec2/vpc_route_table_association.go resourceRouteTableAssociation",
         inputs=("routeTableId", "subnetId"),
         updates=(Update(("routeTableId",), _with_association("replace_route_table_association", "routeTableId")),),
         delete_first=True,
@@ -325,8 +320,9 @@ ROWS: Final = (
         "aws:ec2/vpcEndpoint:VpcEndpoint",
         _ENDPOINT,
         read=_show_endpoint,
+        source="ec2/vpc_endpoint.go resourceVPCEndpoint",
+        defaults={"vpcEndpointType": "Gateway"},
         inputs=("vpcId", "serviceName", "vpcEndpointType", *_ENDPOINT_LISTS, "policy", "privateDnsEnabled"),
-        outputs=("arn", "dnsEntries", "networkInterfaceIds", "ownerId", "policy", "state"),
         updates=(Update((*_ENDPOINT_LISTS, "policy", "privateDnsEnabled"), _update_endpoint),),
         tags=TAGS,
     ),

@@ -11,7 +11,7 @@ from typing import Any, Final
 from pulumi.provider.experimental import provider as api
 from pulumi.provider.experimental.property_value import PropertyValue
 
-from sandbox.providers import InitializationError, StandInError, auto_name, aws_endpoint, diffs, loopback_url
+from sandbox.providers import InitializationError, StandInError, auto_name, aws_endpoint, diffs, loopback_url, type_of
 from sandbox.providers.aws import (
     drift,
     eks_access,
@@ -26,6 +26,7 @@ from sandbox.providers.aws import (
     security_groups,
 )
 from sandbox.providers.aws.rows import Aws, Call, Row
+from sandbox.providers.aws.sdk import read_properties
 from sandbox.providers.values import (
     GENERATION,
     INPUTS,
@@ -112,9 +113,8 @@ class AwsProvider(api.Provider):
             old.pop(key, None)
             new.pop(key, None)
         # Setting an input to the value that AWS chose (a release, a version) is not a change, as in the real one.
-        chosen = (key for key in row.outputs if key in new and key not in old and key in state)
-        old = {**old, **{key: new[key] for key in chosen if state[key] == new[key]}}
-        new = drift.completed(row.schema, new, old)
+        old = {**{key: new[key] for key in new if key in state and state[key] == new[key]}, **old}
+        new = drift.completed(row, new, old)
         gone = [name for name in row.irreversible if name in old and name not in new]
         return diffs.respond(old, new, lambda path: path in gone or row.replaces(path), delete_first=row.delete_first)
 
@@ -123,7 +123,8 @@ class AwsProvider(api.Provider):
         row, inputs = ROWS[type_of(request.urn)], plain_map(request.properties)
         secrets = secret_keys(request.properties)
         if request.preview:
-            shown = dict(inputs)
+            always = (key for key, there in read_properties(row.token).items() if there and key != "region")
+            shown = {**dict.fromkeys(always, UNKNOWN), **inputs}
             for path in row.outputs:
                 unknown_at(shown, path)
             return api.CreateResponse(properties=wrap_map(shown, secrets))
@@ -146,7 +147,7 @@ class AwsProvider(api.Provider):
         """Apply the updates whose inputs changed, tags last."""
         row, old, new = ROWS[type_of(request.urn)], plain_map(request.olds), plain_map(request.news)
         secrets, olds = secret_keys(request.news), old.get(INPUTS, {})
-        new = drift.completed(row.schema, new, olds)
+        new = drift.completed(row, new, olds)
         call = Call(self.aws, row, request.urn, new, request.resource_id, olds)
         if request.preview:
             due = any(call.changed(*update.inputs) for update in row.updates)
@@ -166,11 +167,6 @@ class AwsProvider(api.Provider):
         arguments = {key: value for key, value in plain_map(request.args).items() if not key.startswith("__")}
         answer = await asyncio.to_thread(functions.invoke, self.aws, request.tok, arguments)
         return api.InvokeResponse(return_value=wrap_map(answer))
-
-
-def type_of(urn: str) -> str:
-    """Return the resource type in a URN, without its parents' types."""
-    return urn.split("::")[2].rsplit("$", maxsplit=1)[-1]
 
 
 def configured(settings: Mapping[str, Any]) -> Aws:

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any, Final
 
-import boto3
-from botocore.config import Config
 from botocore.exceptions import ClientError
 
+from sandbox.clients import get_client
 from sandbox.providers.aws import shapes
-from sandbox.providers.aws.schemas import SCHEMAS, Schema
+from sandbox.providers.aws.sdk import read_properties
 from sandbox.providers.values import UNKNOWN, Record, Value
 
 _GONE: Final = frozenset(
@@ -31,6 +29,8 @@ _GONE: Final = frozenset(
 )
 
 _SUFFIX: Final = 26
+_OF_ROWS: Final = frozenset({"region", "tags", "tagsAll"})
+"""Properties that are not inputs of a row."""
 _ENDING: Final = ("deleted", "deleting", "PendingDeletion")
 
 
@@ -42,23 +42,11 @@ class Aws:
     region: str
     default_tags: Mapping[str, str] = field(default_factory=dict)
     partition: str = "aws"
-    _clients: dict[str, Any] = field(default_factory=dict)
-    _lock: threading.Lock = field(default_factory=threading.Lock)
     _account: str = ""
 
     def client(self, service: str) -> Value:
-        """Return the boto3 client of a service, made once. botocore checks parameters; credentials are made up."""
-        with self._lock:
-            if service not in self._clients:
-                self._clients[service] = boto3.client(
-                    service,
-                    endpoint_url=self.endpoint,
-                    region_name=self.region,
-                    aws_access_key_id="sandbox",
-                    aws_secret_access_key="sandbox",  # noqa: S106 - moto takes any
-                    config=Config(retries={"max_attempts": 4, "mode": "standard"}, parameter_validation=True),
-                )
-            return self._clients[service]
+        """Return boto3's client of a service, which checks parameters."""
+        return get_client(service, self.endpoint, self.region)
 
     @property
     def account(self) -> str:
@@ -145,15 +133,23 @@ class Row:
     ``create`` returns the id. ``read`` returns live values, those of inputs among them (``None`` for one that AWS does
     not have), and ``None`` when the thing is gone. ``inputs`` are those with an effect, ``ignored`` those that are kept
     and do nothing in the sandbox. An input that no update names forces a replacement, and so does a change of a path in
-    ``forced``, and to omit one in ``irreversible``. ``renewed`` are outputs that an update can change. ``fault``
-    returns why a thing is not ready, empty if it is. What the provider knows of the inputs is in ``schemas.py``.
+    ``forced``, and to omit one in ``irreversible``. ``outputs`` are those inside inputs; all others are the SDK's.
+    ``renewed`` are outputs that an update can change. ``fault`` returns why a thing is not ready, empty if it is.
+
+    ``source`` is a file and a function of hashicorp/terraform-provider-aws, below ``internal/service``, in versions of
+    2023 to 2026: the one that pulumi-aws 7.51.1 has inside is not public as a whole. The SDK of exactly that version
+    says which inputs are optional and computed (outputs that are always there). ``computed`` are paths inside inputs
+    that are so too (``path.*`` for all inside), ``defaults`` those of other inputs.
     """
 
     token: str
     create: Callable[[Call], str]
     read: Callable[[Call], Record | None]
     delete: Callable[[Call], Any]
+    source: str
     inputs: tuple[str, ...]
+    computed: tuple[str, ...] = ()
+    defaults: Mapping[str, Any] = field(default_factory=dict)
     outputs: tuple[str, ...] = ()
     updates: tuple[Update, ...] = ()
     ignored: tuple[str, ...] = ()
@@ -165,10 +161,12 @@ class Row:
     name: Name | None = None
     delete_first: bool = False
 
-    @property
-    def schema(self) -> Schema:
-        """What the provider knows of the inputs."""
-        return SCHEMAS[self.token]
+    def is_computed(self, path: str) -> bool:
+        """Return whether an input that the program omits keeps what AWS has: it is optional and computed."""
+        if path in self.inputs:
+            return read_properties(self.token)[path] and path not in self.defaults
+        outer = (path[:end] for end in range(len(path)) if path[end] == ".")
+        return path in self.computed or any(f"{each}.*" in self.computed for each in outer)
 
     def known_inputs(self) -> frozenset[str]:
         """Return every input the row takes."""
@@ -298,11 +296,11 @@ class Api:
         return None if found is None or found.get("State", found.get("KeyState")) in _ENDING else found
 
     def show(self, call: Call) -> Record | None:
-        """Return the outputs and inputs that the thing has."""
+        """Return the outputs and inputs that the thing has, by their names in the SDK."""
         found = self.find(call)
         if found is None:
             return None
-        names = dict.fromkeys((*call.row.outputs, *call.row.inputs, *self.aliases, *self.live))
+        names = {*read_properties(call.row.token)} - _OF_ROWS | {*call.row.inputs, *self.aliases, *self.live}
         values = {name: self._value(call, found, self.live.get(name, self.aliases.get(name, name))) for name in names}
         shown = {name: value for name, value in values.items() if value is not None}
         if call.row.tags:
@@ -316,6 +314,12 @@ class Api:
     def drop(self, call: Call) -> None:
         """Delete the thing; one that is gone already is fine."""
         call.quietly(self.service, self.delete, call.named(self.service, self.delete, self.by))
+
+
+def operations(service: str, noun: str, by: Mapping[str, str], id: str, path: str = "", **other: Any) -> Api:  # noqa: A002 (a field)
+    """Return the operations that a service names after a noun: ``create_role`` and so on; ``other`` differs."""
+    names = {"create": f"create_{noun}", "read": f"describe_{noun}", "delete": f"delete_{noun}"}
+    return Api(service, **{**names, "by": by, "id": id, "path": path, **other})
 
 
 def simple(token: str, api: Api, *, create: Callable[[Call], str] | None = None, **row: Any) -> Row:

@@ -4,15 +4,12 @@ from __future__ import annotations
 
 from typing import Final
 
-from botocore.exceptions import ClientError
-
 from sandbox.providers import StandInError
 from sandbox.providers.aws.network import TAGS, ec2_api
-from sandbox.providers.aws.rows import Call, Name, Update, error_code, nothing, simple
+from sandbox.providers.aws.rows import Call, Name, Update, nothing, simple
 from sandbox.providers.values import Record
 
-_DIRECTIONS: Final = ("ingress", "egress")
-_PERMISSIONS: Final = (("ingress", "IpPermissions"), ("egress", "IpPermissionsEgress"))
+_DIRECTIONS: Final = {"ingress": "IpPermissions", "egress": "IpPermissionsEgress"}
 _ALL: Final = "-1"
 _SOURCES: Final = {
     "IpRanges": ("cidrBlocks", "CidrIp"),
@@ -20,40 +17,7 @@ _SOURCES: Final = {
     "PrefixListIds": ("prefixListIds", "PrefixListId"),
     "UserIdGroupPairs": ("securityGroups", "GroupId"),
 }
-
-
-def permission(rule: Record, group_id: str) -> Record:
-    """Return a rule in Pulumi's words as one EC2 IpPermission."""
-    protocol = str(rule.get("protocol", _ALL))
-    protocol = _ALL if protocol in ("all", _ALL) else protocol
-    described_as = {"Description": rule["description"]} if rule.get("description") else {}
-    groups = [*(rule.get("securityGroups") or []), *([group_id] if rule.get("self") else [])]
-    lists = {
-        "IpRanges": [{"CidrIp": item, **described_as} for item in rule.get("cidrBlocks") or []],
-        "Ipv6Ranges": [{"CidrIpv6": item, **described_as} for item in rule.get("ipv6CidrBlocks") or []],
-        "PrefixListIds": [{"PrefixListId": item, **described_as} for item in rule.get("prefixListIds") or []],
-        "UserIdGroupPairs": [{"GroupId": item, **described_as} for item in groups],
-    }
-    ports = {} if protocol == _ALL else {"FromPort": rule.get("fromPort", -1), "ToPort": rule.get("toPort", -1)}
-    return {"IpProtocol": protocol, **ports, **{key: value for key, value in lists.items() if value}}
-
-
-def authorize(call: Call, group_id: str, direction: str, wanted: Record) -> None:
-    """Open; what is open already is fine."""
-    try:
-        call.do("ec2", f"authorize_security_group_{direction}", {"GroupId": group_id, "IpPermissions": [wanted]})
-    except ClientError as error:
-        if error_code(error) != "InvalidPermission.Duplicate":
-            raise
-
-
-def revoke(call: Call, group_id: str, direction: str, wanted: Record) -> None:
-    """Close; what is closed already is fine."""
-    try:
-        call.quietly("ec2", f"revoke_security_group_{direction}", {"GroupId": group_id, "IpPermissions": [wanted]})
-    except ClientError as error:
-        if error_code(error) != "InvalidPermission.NotFound":
-            raise
+"""EC2's lists of sources, with Pulumi's input and the field of a source."""
 
 
 _GROUP: Final = ec2_api(
@@ -71,71 +35,72 @@ def _show_group(call: Call) -> Record | None:
     shown, found = _GROUP.show(call), _GROUP.find(call) or {}
     if shown is None:
         return None
-    for direction, key in _PERMISSIONS:
-        wanted = [single for rule in call[direction] or [] for single in _singles(permission(rule, call.id))]
-        there = [single for row in found.get(key, []) for single in _singles(_sendable(row))]
-        same = sorted(map(str, wanted)) == sorted(map(str, there))
-        shown[direction] = (call[direction] or []) if same else [_rule(single) for single in there]
+    for direction, key in _DIRECTIONS.items():
+        there = _existing(found.get(key, []))
+        same = sorted(map(str, _wanted(call, direction))) == sorted(map(str, there))
+        shown[direction] = (call[direction] or []) if same else [_rule(each) for each in there]
     return shown
 
 
-def _singles(row: Record) -> list[Record]:
-    """Return a permission for each of its sources."""
-    common: Record = {key: row[key] for key in ("IpProtocol", "FromPort", "ToPort") if key in row}
-    return [{**common, key: [item]} for key in _SOURCES for item in row.get(key, [])]
+def _wanted(call: Call, direction: str) -> list[Record]:
+    """Return the rules of the inputs as EC2's permissions with one source each."""
+    found = []
+    for rule in call[direction] or []:
+        protocol = str(rule.get("protocol", _ALL))
+        ports = {"FromPort": rule.get("fromPort", -1), "ToPort": rule.get("toPort", -1)}
+        common = {"IpProtocol": _ALL} if protocol in ("all", _ALL) else {"IpProtocol": protocol, **ports}
+        described = {"Description": rule["description"]} if rule.get("description") else {}
+        for key, (name, field) in _SOURCES.items():
+            own = [call.id] if key == "UserIdGroupPairs" and rule.get("self") else []
+            sources = [*(rule.get(name) or []), *own]
+            found += [{**common, key: [{field: source, **described}]} for source in sources]
+    return found
 
 
-def _rule(single: Record) -> Record:
+def _existing(rows: list[Record]) -> list[Record]:
+    """Return permissions of a description as :func:`_wanted` does, without the fields that a request does not take."""
+    found = []
+    for row in rows:
+        common = {key: row[key] for key in ("IpProtocol", "FromPort", "ToPort") if row.get(key) is not None}
+        for key, (_, field) in _SOURCES.items():
+            for source in row.get(key) or []:
+                kept = {name: source[name] for name in (field, "Description") if source.get(name)}
+                found.append({**common, key: [kept]})
+    return found
+
+
+def _rule(permission: Record) -> Record:
     """Return a permission with one source as a rule in Pulumi's words."""
-    key, (source,) = next((key, row) for key, row in single.items() if key in _SOURCES)
+    key, (source,) = next((key, row) for key, row in permission.items() if key in _SOURCES)
     name, field = _SOURCES[key]
     rule: Record = {
-        "protocol": single["IpProtocol"],
-        "fromPort": single.get("FromPort", 0),
-        "toPort": single.get("ToPort", 0),
+        "protocol": permission["IpProtocol"],
+        "fromPort": permission.get("FromPort", 0),
+        "toPort": permission.get("ToPort", 0),
     }
-    described_as = {"description": source["Description"]} if source.get("Description") else {}
-    return {**rule, name: [source[field]], **described_as}
+    described = {"description": source["Description"]} if source.get("Description") else {}
+    return {**rule, name: [source[field]], **described}
 
 
 def _create_group(call: Call) -> str:
-    call = call.with_id(_GROUP.make(call, {"ingress": None, "egress": None}))
-    _replace_rules(call)
+    call = call.with_id(_GROUP.make(call, dict.fromkeys(_DIRECTIONS)))
+    _set_rules(call)
     return call.id
 
 
-def _replace_rules(call: Call) -> None:
-    """A new group lets everything out; the real provider takes that away, and so does this one."""
-    row = _GROUP.find(call) or {}
-    for direction, key in _PERMISSIONS:
-        for old in row.get(key, []):
-            revoke(call, call.id, direction, _sendable(old))
-        for rule in call[direction] or []:
-            authorize(call, call.id, direction, permission(rule, call.id))
+def _set_rules(call: Call) -> None:
+    """Close what is not wanted, and open what is missing. A new group lets everything out, which is not wanted."""
+    found = _GROUP.find(call) or {}
+    for direction, key in _DIRECTIONS.items():
+        wanted, there = _wanted(call, direction), _existing(found.get(key, []))
+        for verb, changed in (("revoke", _without(there, wanted)), ("authorize", _without(wanted, there))):
+            if changed:
+                operation = f"{verb}_security_group_{direction}"
+                call.do("ec2", operation, {"GroupId": call.id, "IpPermissions": changed})
 
 
-def _sendable(row: Record) -> Record:
-    """Return what Describe returns, without the fields a request does not take."""
-    pairs = [
-        {key: item[key] for key in ("GroupId", "Description") if item.get(key)}
-        for item in row.get("UserIdGroupPairs") or []
-    ]
-    kept = {
-        key: row[key]
-        for key in ("IpProtocol", "FromPort", "ToPort", "IpRanges", "Ipv6Ranges", "PrefixListIds")
-        if row.get(key) not in (None, [])
-    }
-    return {**kept, **({"UserIdGroupPairs": pairs} if pairs else {})}
-
-
-def _update_rules(call: Call) -> None:
-    for direction in _DIRECTIONS:
-        old, new = call.olds.get(direction) or [], call[direction] or []
-        for rule in old:
-            if rule not in new:
-                revoke(call, call.id, direction, permission(rule, call.id))
-        for rule in new:
-            authorize(call, call.id, direction, permission(rule, call.id))
+def _without(rules: list[Record], others: list[Record]) -> list[Record]:
+    return [each for each in rules if each not in others]
 
 
 def _take_default(call: Call) -> str:
@@ -144,7 +109,7 @@ def _take_default(call: Call) -> str:
     if found is None:
         raise StandInError(f"{call.row.token}: {call['vpcId']} has no default security group")
     call = call.with_id(str(found))
-    _replace_rules(call)
+    _set_rules(call)
     TAGS.change(call, call.tags, ())
     return call.id
 
@@ -155,9 +120,10 @@ ROWS: Final = (
         _GROUP,
         create=_create_group,
         read=_show_group,
+        source="ec2/vpc_security_group.go resourceSecurityGroup",
+        defaults={"description": "Managed by Pulumi"},
         inputs=("description", "vpcId", "ingress", "egress"),
-        outputs=("arn", "description", "ownerId", "vpcId"),
-        updates=(Update(_DIRECTIONS, _update_rules),),
+        updates=(Update(tuple(_DIRECTIONS), _set_rules),),
         tags=TAGS,
         name=Name(255),
     ),
@@ -167,9 +133,9 @@ ROWS: Final = (
         create=_take_default,
         read=_show_group,
         delete=nothing,
+        source="ec2/vpc_default_security_group.go resourceDefaultSecurityGroup",
         inputs=("vpcId", "ingress", "egress"),
-        outputs=("arn", "description", "name", "ownerId"),
-        updates=(Update(_DIRECTIONS, _update_rules),),
+        updates=(Update(tuple(_DIRECTIONS), _set_rules),),
         tags=TAGS,
     ),
 )

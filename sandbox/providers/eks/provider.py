@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.metadata
 import shutil
 from collections.abc import Mapping
 from typing import Any, Final
@@ -9,7 +10,7 @@ from typing import Any, Final
 import pulumi
 from pulumi.provider import ConstructResult, Provider
 
-from sandbox.providers import StandInError, sdk_version
+from sandbox.providers import StandInError
 from sandbox.providers.eks.cluster import Cluster
 
 # Inputs the component makes something of.
@@ -52,7 +53,7 @@ class EksProvider(Provider):
 
     def __init__(self) -> None:
         """Of the version of the installed SDK."""
-        super().__init__(sdk_version("pulumi_eks"))
+        super().__init__(importlib.metadata.version("pulumi_eks"))
 
     def construct(
         self, name: str, resource_type: str, inputs: Mapping[str, Any], options: pulumi.ResourceOptions | None = None

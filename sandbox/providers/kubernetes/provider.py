@@ -9,7 +9,7 @@ from typing import Final
 
 from pulumi.provider.experimental import provider as api
 
-from sandbox.providers import InitializationError, StandInError, auto_name, diffs
+from sandbox.providers import InitializationError, StandInError, auto_name, diffs, type_of
 from sandbox.providers.kubernetes import faults, fields, objects, releases
 from sandbox.providers.kubernetes.manifests import Manifests
 from sandbox.providers.kubernetes.reach import Reach, find_reach
@@ -55,7 +55,7 @@ class KubernetesProvider(api.Provider):
 
     async def check(self, request: api.CheckRequest) -> api.CheckResponse:
         """Fill in API version, kind and name; a release needs its chart."""
-        token, name = _type(request.urn), request.urn.split("::", 3)[3]
+        token, name = type_of(request.urn), request.urn.split("::", 3)[3]
         old, new = plain_map(request.old_inputs), plain_map(request.new_inputs)
         if old:
             self._checked[request.urn] = generation = int(old.get(GENERATION, 0))
@@ -82,7 +82,7 @@ class KubernetesProvider(api.Provider):
         state, new = plain_map(request.old_state), plain_map(request.new_inputs)
         new.pop(GENERATION, None)
         old: Record = fields.pruned(_without_own(state), _without_own(state.get(INPUTS, {})))
-        if _type(request.urn) == objects.RELEASE:
+        if type_of(request.urn) == objects.RELEASE:
             return diffs.respond(old, new, lambda path: path in releases.FIXED, delete_first=False)
         kept = objects.keeps_name(old, new)
         return diffs.respond(old, new, lambda path: objects.replaces(new, self._settings, path), delete_first=kept)
@@ -92,7 +92,7 @@ class KubernetesProvider(api.Provider):
         inputs, secrets = plain_map(request.properties), secret_keys(request.properties)
         if request.preview:
             return api.CreateResponse(properties=wrap_map({"status": UNKNOWN, **inputs}, secrets))
-        release = _type(request.urn) == objects.RELEASE
+        release = type_of(request.urn) == objects.RELEASE
         create = self._install if release else self._create
         identifier = releases.identifier(inputs) if release else objects.identifier(inputs)
         state, error = await asyncio.to_thread(create, request.urn, inputs)
@@ -104,7 +104,7 @@ class KubernetesProvider(api.Provider):
     async def update(self, request: api.UpdateRequest) -> api.UpdateResponse:
         """Apply the object, or in a preview find what would be rejected."""
         inputs, state, secrets = plain_map(request.news), plain_map(request.olds), secret_keys(request.news)
-        update = self._upgrade if _type(request.urn) == objects.RELEASE else self._apply
+        update = self._upgrade if type_of(request.urn) == objects.RELEASE else self._apply
         new, error = await asyncio.to_thread(update, request, state, inputs)
         properties = wrap_map({**new, INPUTS: inputs}, secrets)
         if error:
@@ -116,7 +116,7 @@ class KubernetesProvider(api.Provider):
         if self._reach.fault:
             self._reach.forget("failed to read resource state due to unreachable cluster")
             return api.ReadResponse(resource_id="")
-        read = self._read_release if _type(request.urn) == objects.RELEASE else self._read
+        read = self._read_release if type_of(request.urn) == objects.RELEASE else self._read
         found = await asyncio.to_thread(read, request.urn, request.resource_id, plain_map(request.properties))
         if found is None:
             return api.ReadResponse(resource_id="")
@@ -126,7 +126,7 @@ class KubernetesProvider(api.Provider):
     async def delete(self, request: api.DeleteRequest) -> None:
         """Take the object away."""
         state, store = plain_map(request.properties), manifests(request.urn)
-        if _type(request.urn) == objects.RELEASE:
+        if type_of(request.urn) == objects.RELEASE:
             self._reach.require('can\'t delete Helm Release with unreachable cluster. Reason: "{}"')
             await asyncio.to_thread(releases.uninstall, store, state)
         elif self._reach.fault:
@@ -164,7 +164,7 @@ class KubernetesProvider(api.Provider):
         return {**_write(request.urn, live, _without_own(state.get(INPUTS, {})), wanted), _APPLIED: True}, ""
 
     def _read(self, urn: str, identifier: str, state: Record) -> Record | None:
-        wanted = _without_own(state) or objects.identified(_type(urn), identifier)  # an import has no state
+        wanted = _without_own(state) or objects.identified(type_of(urn), identifier)  # an import has no state
         live = manifests(urn).get(wanted)
         if live is None:
             return None
@@ -203,7 +203,3 @@ def _write(urn: str, live: Record, old: Record, new: Record) -> Record:
 def _without_own(values: Record) -> Record:
     """Return an object without what the engine and the stand-in keep beside it."""
     return {key: value for key, value in values.items() if not key.startswith("__")}
-
-
-def _type(urn: str) -> str:
-    return urn.split("::")[2].rsplit("$", maxsplit=1)[-1]

@@ -16,7 +16,7 @@ from components.provider.arguments_error import ArgumentsError
 from components.provider.host import Host
 from tests.components import declared
 from tests.components.autoscaled import RELEASE
-from tests.components.declared import Found, walk
+from tests.components.declared import Found, is_component, walk
 from tests.components.provider.programs import (
     CLUSTER_AUTOSCALER,
     KARPENTER,
@@ -83,7 +83,7 @@ def test_a_platform_declares_what_a_stack_file_with_the_same_keys_does() -> None
     expected = declared.world({**own, "kubernetesVersion": "1.35", "team": "shop", "environment": "dev"})
 
     def custom(world: Found) -> dict[tuple[str, str], Any]:
-        return {(each.type, each.name): each.inputs for each in world.resources if each.custom}
+        return {(each.type, each.name): each.inputs for each in world.resources if not is_component(each)}
 
     assert custom(found) == custom(expected)
     assert set(found.outputs["node_groups"]) == {"general", "graviton"}
@@ -180,7 +180,7 @@ def test_workloads_are_returned_with_the_toleration_and_the_preference() -> None
     assert "arm64" in json.dumps(pod["spec"]["affinity"])
     assert found.outputs["manifests"].startswith("# the API\n")
     assert "key: arch" in found.outputs["manifests"]
-    assert not [each for each in found.resources if each.custom]
+    assert not [each for each in found.resources if not is_component(each)]
 
 
 @pytest.mark.parametrize(

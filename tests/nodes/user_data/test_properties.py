@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import tempfile
 from dataclasses import replace
 from pathlib import Path
@@ -16,8 +17,9 @@ from multiarch.facts.limits import NameKind, check_name
 from multiarch.facts.taints import Effect, Taint
 from multiarch.nodes.labels_taints import explain_restricted_label
 from multiarch.nodes.model import BootstrapCase, ClusterFacts
-from multiarch.nodes.user_data import check_kubelet_flag, render_user_data
+from multiarch.nodes.user_data import render_user_data
 from multiarch.nodes.user_data.script import complete_script
+from multiarch.schema.nodes import KUBELET_FLAG
 from tests.nodes.builders import GroupOptions, node_group
 from tests.nodes.user_data import reading
 
@@ -109,7 +111,7 @@ def test_bottlerocket_reads_any_labels_taints_and_cluster(
 def test_bash_hands_anything_to_bootstrap_sh_and_the_kubelet_reads_it(
     labels: dict[str, str], taints: list[Taint], flags: list[str], script: str, cluster: ClusterFacts
 ) -> None:
-    assume(not any(map(check_kubelet_flag, flags)))
+    assume(all(re.fullmatch(KUBELET_FLAG, flag) for flag in flags))
     # The script is data here: an interpreter that only copies it shows what would be run.
     copied = "#!/usr/bin/env -S cp --target-directory=copies\n" + script
     group = node_group(AmiFamily.AL2, options=options(labels, taints, copied, tuple(flags)))
@@ -131,7 +133,7 @@ def test_bash_hands_anything_to_bootstrap_sh_and_the_kubelet_reads_it(
 def test_nodeadms_types_and_the_kubelet_read_anything(
     labels: dict[str, str], taints: list[Taint], flags: list[str], name: str
 ) -> None:
-    assume(not any(map(check_kubelet_flag, flags)))
+    assume(all(re.fullmatch(KUBELET_FLAG, flag) for flag in flags))
     cluster = ClusterFacts(name, "https://x.example", "eA==", "10.100.0.0/16")
     group = replace(node_group(options=options(labels, taints, "", tuple(flags))), max_pods_written=True)
     spec = reading.node_config(reading.part(render_user_data(group, cluster), reading.NODE_CONFIG))["spec"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from itertools import product
 from pathlib import Path
@@ -13,7 +14,8 @@ from multiarch.facts.ami_families import NODE_FAMILIES, AmiFamily
 from multiarch.facts.architectures import Architecture
 from multiarch.facts.limits import MAX_USER_DATA_BYTES
 from multiarch.nodes.model import BootstrapCase
-from multiarch.nodes.user_data import check_kubelet_flag, render_user_data
+from multiarch.nodes.user_data import render_user_data
+from multiarch.schema.nodes import KUBELET_FLAG
 from tests.nodes.builders import CLUSTER, GroupOptions, node_group, usual_options
 
 GOLDEN = Path(__file__).parent / "golden"
@@ -96,23 +98,13 @@ def test_with_ipv6_nodes_learn_the_services_cidr_block_and_its_dns_address() -> 
 
 def test_ordinary_kubelet_flags_are_taken() -> None:
     for flag in ("--fail-swap-on", "--eviction-hard=memory.available<5%,nodefs.available<10%"):
-        assert check_kubelet_flag(flag) is None
+        assert re.fullmatch(KUBELET_FLAG, flag)
         assert flag in render_user_data(node_group(options=GroupOptions(kubelet_extra_args=(flag,))), CLUSTER)
 
 
 @pytest.mark.parametrize(
-    ("flag", "reason"),
-    [
-        ("v=4", "is not a flag"),
-        ("-v=4", "is not a flag"),
-        ("--node_labels=a=b", "is not a flag"),
-        ("--v=4 --register-with-taints=a:NoSchedule", "systemd"),
-        ("--root-dir='/x'", "systemd"),
-        ("--root-dir=\\x", "systemd"),
-        ("--root-dir=/vär", "systemd"),
-    ],
+    "flag",
+    ["v=4", "-v=4", "--node_labels=a=b", "--v=4 --x", "--root-dir='/x'", "--root-dir=\\x", "--root-dir=/vär"],
 )
-def test_a_flag_that_would_not_reach_the_kubelet_as_written_is_rejected(flag: str, reason: str) -> None:
-    fault = check_kubelet_flag(flag)
-    assert fault is not None
-    assert reason in fault
+def test_a_flag_that_would_not_reach_the_kubelet_as_written_is_rejected(flag: str) -> None:
+    assert not re.fullmatch(KUBELET_FLAG, flag)

@@ -10,10 +10,11 @@ from typing import Any
 import pytest
 
 from multiarch.facts.architectures import Architecture
+from multiarch.observed.resources.declared import DeclaredResource
 from multiarch.observed.resources.nodes import AUTO_SCALING_GROUP, LAUNCH_TEMPLATE, NODE_POOL, find_pool_architectures
 from multiarch.observed.resources.user_data import UnreadableUserDataError, read_user_data_taints
 from multiarch.policies import build_policies
-from multiarch.policies.model import DeclaredResource, check_policy
+from multiarch.policies.model import check_policy
 from multiarch.review.nodes import placement
 from tests.review.by_hand import CLUSTER, change, made
 
@@ -54,7 +55,7 @@ def test_a_node_pool_has_the_same_architectures_for_a_review_and_a_policy(
         each.rule.name
         for each in placement.find_placement_changes(change(cluster, made(NODE_POOL, "pool", None, properties)))
     ]
-    violations = list(check_policy(POLICY, [DeclaredResource("urn:pool", NODE_POOL, "pool", properties)]))
+    violations = list(check_policy(POLICY, [DeclaredResource("urn:pool", "", NODE_POOL, "pool", properties)]))
     assert bool(violations) is ("open-arm64" in found) is (expected == ARM64)
 
 
@@ -126,10 +127,10 @@ def test_user_data_that_cannot_be_read_is_an_error(user_data: str) -> None:
     ],
 )
 def test_what_keeps_no_pod_away_does_not_count_as_a_taint(user_data: str, said: str) -> None:
-    template = DeclaredResource("urn:template", LAUNCH_TEMPLATE, "template", {"userData": user_data})
+    template = DeclaredResource("urn:template", "", LAUNCH_TEMPLATE, "template", {"userData": user_data})
     overrides = {"mixedInstancesPolicy": {"launchTemplate": {"overrides": [{"instanceType": "m7g.large"}]}}}
     group = DeclaredResource(
-        "urn:group", AUTO_SCALING_GROUP, "group", overrides, dependencies=frozenset({"urn:template"})
+        "urn:group", "", AUTO_SCALING_GROUP, "group", overrides, dependencies=frozenset({"urn:template"})
     )
     (violation,) = check_policy(POLICY, [group, template])
     assert said in violation.text

@@ -98,6 +98,6 @@ def test_values_of_a_requirement_may_be_no_list() -> None:
 def assert_readable(step: Step) -> None:
     others = [made(GROUP, "other", MANAGED, MANAGED), made(POOL, "other", NODE_POOL, NODE_POOL)]
     (reviewed,) = build_digest([change(step, *others)]).stacks
-    for finding in (entry.finding for entry in reviewed.entries):
+    for finding in reviewed.entries:
         assert finding.rule.name != "unreadable-value", finding
         assert UNKNOWN not in str((finding.subject, finding.text, finding.details))

@@ -11,7 +11,8 @@ import pytest
 from multiarch.nodes.model import NodeGroupPlan
 from multiarch.review.nodes import planned_rolls
 from multiarch.review.nodes.group_states import GroupKind
-from multiarch.review.nodes.outcomes import ENDING, NodeOutcome, Outcome, list_node_outcomes
+from multiarch.review.nodes.outcomes import list_node_outcomes
+from multiarch.review.nodes.planned_rolls import ENDING, NodeOutcome, Outcome
 from multiarch.review.planned import with_planned_steps
 from tests.components.declared import MANAGED, SCALING_GROUP, TEMPLATE, World, world
 from tests.review.by_hand import change
@@ -122,6 +123,7 @@ OF_STACKS: Sequence[tuple[Mapping[str, Any], dict[str, Any], Outcome, Outcome, O
 )
 
 
+@pytest.mark.exhaustive
 def test_the_plans_say_what_the_components_declare_for_a_group() -> None:
     """One stack has three groups for each edit."""
     rows = [(f"{kind}-{at}", kind, row) for at, row in enumerate(OF_GROUPS) for kind in KINDS]
@@ -134,6 +136,7 @@ def test_the_plans_say_what_the_components_declare_for_a_group() -> None:
     assert {name: declared(*worlds, name) for name in expected} == expected
 
 
+@pytest.mark.exhaustive
 def test_the_plans_say_what_the_components_declare_for_a_stack() -> None:
     for base, words, *outcome in OF_STACKS:
         expected, new = dict(zip(KINDS, outcome, strict=True)), merged(base, words)

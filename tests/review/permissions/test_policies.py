@@ -135,6 +135,7 @@ def test_a_statement_that_could_not_be_read_before_either_is_not_reported_again(
     assert inline(document(strange, allow("a:B")), document(allow("a:B"), strange)) == []
 
 
+@pytest.mark.exhaustive
 def test_documents_that_are_hard_to_compare_are_reported() -> None:
     thousands = [allow(f"s3:Get{number}", f"arn:aws:s3:::{number}") for number in range(1_001)]
     assert inline(document(*thousands), document(*thousands[::-1])) == []

@@ -13,7 +13,7 @@ from sandbox.aws.faults import Failure
 from sandbox.aws.remote import Remote
 from sandbox.providers import InitializationError
 from sandbox.providers.aws.drift import completed
-from sandbox.providers.aws.schemas import SCHEMAS
+from sandbox.providers.aws.provider import ROWS
 from sandbox.providers.values import INPUTS, plain_map
 from tests.sandbox.providers.driven import Driven, Made
 from tests.sandbox.providers.test_aws_provider import ROLE, SUBNET, TEMPLATE, TRUST, allowed, vpc
@@ -219,7 +219,6 @@ def test_a_name_that_the_provider_rejects_is_rejected_in_the_preview(
 
 
 def test_nested_inputs_that_are_omitted_keep_what_aws_has() -> None:
-    schema = SCHEMAS[CLUSTER]
     old = {"vpcConfig": {"publicAccessCidrs": ["10.0.0.0/8"], "endpointPrivateAccess": True}, "version": "1.35"}
     kept = {"vpcConfig": {"publicAccessCidrs": ["10.0.0.0/8"]}, "version": "1.35"}
-    assert completed(schema, {"vpcConfig": {}}, old) == kept
+    assert completed(ROWS[CLUSTER], {"vpcConfig": {}}, old) == kept

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import importlib
-import inspect
-from typing import Any, get_args
+from typing import Any
 
 import pytest
 
@@ -12,38 +11,16 @@ from sandbox.providers import StandInError
 from sandbox.providers.aws import shapes
 from sandbox.providers.aws.functions import TOKENS
 from sandbox.providers.aws.provider import ROWS
+from sandbox.providers.aws.sdk import read_properties
 from tests.sandbox.served import CLONE
-
-
-def sdk_class(token: str) -> Any:  # noqa: ANN401 (a class of the SDK)
-    _, path, name = token.split(":")
-    return getattr(importlib.import_module(f"pulumi_aws.{path.split('/')[0]}"), name)
-
-
-def wire_names(token: str) -> tuple[set[str], set[str]]:
-    """Inputs and all properties of a resource type, as they travel."""
-    made = sdk_class(token)
-    module = inspect.getmodule(made)
-    assert module is not None
-    state = getattr(module, f"_{made.__name__}State")
-    arguments = getattr(module, f"{made.__name__}Args")
-
-    def names(of: Any) -> set[str]:  # noqa: ANN401 (a class of the SDK)
-        properties = [value.fget for value in vars(of).values() if isinstance(value, property) and value.fget]
-        return {str(vars(getter).get("_pulumi_name", getter.__name__)) for getter in properties}
-
-    return names(arguments), names(state)
 
 
 @pytest.mark.parametrize("token", sorted(ROWS))
 def test_every_property_is_one_of_the_real_providers(token: str) -> None:
-    inputs, everything = wire_names(token)
-    row = ROWS[token]
-    assert inputs
-    unknown = row.known_inputs() - inputs - {"region"}
-    assert unknown == set()
-    assert {path.split(".")[0] for path in row.outputs} - everything == set()
-    assert set(row.renewed) <= {path.split(".")[0] for path in row.outputs}
+    properties, row = read_properties(token), ROWS[token]
+    naming = {row.name.prefix} if row.name else set()  # of some types an input alone
+    assert row.known_inputs() - naming - {"region"} <= set(properties)
+    assert set(row.renewed) <= set(properties)
 
 
 @pytest.mark.parametrize("token", sorted(ROWS))
@@ -57,29 +34,28 @@ def test_updates_name_inputs_of_the_row(token: str) -> None:
         assert not row.replaces(path.split(".", maxsplit=1)[0])
 
 
-@pytest.mark.parametrize("token", sorted(ROWS))
-def test_the_sdk_has_the_same_inputs_optional_and_computed(token: str) -> None:
-    """An input that can be omitted, and an output that is always there: so says the SDK of the pinned version."""
-    made, row = sdk_class(token), ROWS[token]
-    naming = {row.name.name, row.name.prefix} if row.name else set()
-    inputs = row.known_inputs() - naming - {"region"}
-    in_sdk = inputs & (optional(vars(inspect.getmodule(made))[f"{made.__name__}Args"]) - optional(made))
-    assert {path for path in row.schema.computed if "." not in path} <= in_sdk
-    assert in_sdk <= {*row.schema.computed, *row.schema.defaults}
+@pytest.mark.parametrize(
+    ("token", "computed", "other"),
+    [
+        ("aws:eks/nodeGroup:NodeGroup", ("releaseVersion", "launchTemplate.id"), ("labels", "launchTemplate.version")),
+        (
+            "aws:eks/cluster:Cluster",
+            ("upgradePolicy.supportType", "vpcConfig.vpcId"),
+            ("encryptionConfig",),
+        ),
+        ("aws:ec2/vpcEndpoint:VpcEndpoint", ("policy",), ("vpcEndpointType",)),
+    ],
+)
+def test_what_is_optional_and_computed_is_known(token: str, computed: tuple[str, ...], other: tuple[str, ...]) -> None:
+    assert all(map(ROWS[token].is_computed, computed))
+    assert not any(map(ROWS[token].is_computed, other))
 
 
 def test_the_documents_name_every_type_with_its_source() -> None:
     page = (CLONE / "docs/reference/providers.md").read_text()
     for token, row in ROWS.items():
         kind = f"{token.split(':')[1].split('/')[0]}.{token.split(':')[2]}"
-        assert f"| `{kind}` | [{row.schema.source.split()[0]}]" in page
-
-
-def optional(of: Any) -> set[str]:  # noqa: ANN401 (a class of the SDK)
-    """The properties that can be without a value."""
-    getters = [value.fget for value in vars(of).values() if isinstance(value, property) and value.fget]
-    kinds = {str(vars(each).get("_pulumi_name", each.__name__)): each.__annotations__["return"] for each in getters}
-    return {name for name, kind in kinds.items() if type(None) in {*get_args(kind), *get_args(get_args(kind)[0])}}
+        assert f"| `{kind}` | [{row.source.split()[0]}]" in page
 
 
 def test_every_function_is_one_of_the_real_providers() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ctypes
 import os
 import signal
 import subprocess
@@ -32,21 +31,25 @@ forking.serve(Path(sys.argv[1]), ahead=False)
 
 
 @pytest.fixture
-def plugin(tmp_path: Path) -> Iterator[tuple[subprocess.Popen[str], int]]:
-    """A stand-in that listens, and the process that has started it."""
+def plugin(tmp_path: Path) -> Iterator[tuple[subprocess.Popen[str], int, int]]:
+    """An engine, what it has started, and the stand-in that listens."""
     layout = Layout(tmp_path)
     write_plugins(layout)
+    socket = layout.server / forking.STAND_INS
+    socket.parent.mkdir(parents=True)
     program = min(layout.home.rglob("pulumi-resource-kubernetes"))  # of two versions
     command = [sys.executable, "-c", ENGINE, str(program), "127.0.0.1:9"]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as engine:
-        assert engine.stdout is not None
-        # Two numbers, the process's and the port, in this order: the plugin needs a second to listen.
-        found = int(engine.stdout.readline())
-        assert int(engine.stdout.readline()) > 0
-        yield engine, found
-        engine.kill()
-    if processes.is_running(found):
-        os.kill(found, signal.SIGKILL)
+    with subprocess.Popen([sys.executable, "-c", FORKS, str(socket.parent)]) as forks:
+        wait_for(socket.exists, "the socket", timeout=20)
+        with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as engine:
+            assert engine.stdout is not None
+            # Two numbers, the process's and the port, in this order: the plugin needs a second to listen.
+            found = int(engine.stdout.readline())
+            assert int(engine.stdout.readline()) > 0
+            (child,) = map(int, Path(f"/proc/{forks.pid}/task/{forks.pid}/children").read_text().split())
+            yield engine, found, child
+            engine.kill()
+        forks.kill()
 
 
 def ends(process: int, seconds: float) -> bool:
@@ -56,34 +59,23 @@ def ends(process: int, seconds: float) -> bool:
     return not processes.is_running(process)
 
 
-def test_a_signal_ends_it_whichever_thread_gets_it(
-    plugin: tuple[subprocess.Popen[str], int],
-) -> None:
-    _, process = plugin
-    threads = sorted(int(entry.name) for entry in Path(f"/proc/{process}/task").iterdir())
-    assert len(threads) > 1
-    # As when the signal comes while the main thread, which waits for requests, cannot be the one to handle it.
-    assert ctypes.CDLL(None).tgkill(process, threads[-1], int(signal.SIGINT)) == 0
+def test_a_signal_ends_it_with_what_the_engine_has_started(plugin: tuple[subprocess.Popen[str], int, int]) -> None:
+    _, process, child = plugin
+    os.kill(process, signal.SIGINT)
     assert ends(process, 3)
+    assert ends(child, 3)
 
 
-def test_it_ends_with_an_engine_that_was_killed(plugin: tuple[subprocess.Popen[str], int]) -> None:
-    engine, process = plugin
+def test_it_ends_with_an_engine_that_was_killed(plugin: tuple[subprocess.Popen[str], int, int]) -> None:
+    engine, process, child = plugin
     engine.kill()
     assert ends(process, 5)
+    assert ends(child, 3)
 
 
-def test_a_forked_stand_in_ends_with_what_the_engine_has_started(
-    tmp_path: Path, request: pytest.FixtureRequest
-) -> None:
-    socket = Layout(tmp_path).server / forking.STAND_INS
-    socket.parent.mkdir(parents=True)
-    with subprocess.Popen([sys.executable, "-c", FORKS, str(socket.parent)]) as forks:
-        wait_for(socket.exists, "the socket", timeout=20)
-        _, process = request.getfixturevalue("plugin")
-        children = Path(f"/proc/{forks.pid}/task/{forks.pid}/children")
-        (child,) = map(int, children.read_text().split())
-        os.kill(process, signal.SIGINT)
-        assert ends(process, 3)
-        assert ends(child, 3)
-        forks.kill()
+def test_a_stand_in_that_can_not_be_started_says_so(tmp_path: Path) -> None:
+    write_plugins(Layout(tmp_path))
+    program = min(tmp_path.rglob("pulumi-resource-aws"))
+    done = subprocess.run([program, "127.0.0.1:9"], capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    assert "the process that starts the stand-in for aws is gone" in done.stderr

@@ -1,4 +1,4 @@
-"""Whether pods get the GPUs and EFA interfaces of nodes: device plugins tell the kubelet of them."""
+"""DaemonSets that a stack installs: whether nodes are drained, and pods get the GPUs and EFA interfaces of nodes."""
 
 from __future__ import annotations
 
@@ -6,16 +6,17 @@ from collections.abc import Iterator, Sequence
 
 from multiarch.autoscaling.model import AutoscalingPlan, KarpenterPlan
 from multiarch.errors import KeyPath
-from multiarch.facts.addon_daemon_sets import DEVICE_PLUGIN, AddOnDaemon, get_efa_plugin
+from multiarch.facts.addon_daemon_sets import DEVICE_PLUGIN, TERMINATION_HANDLER, AddOnDaemon, get_efa_plugin
 from multiarch.facts.ami_families import AmiFamily, get_family
 from multiarch.facts.autoscalers import get_publisher
 from multiarch.facts.instance_types import Accelerator
 from multiarch.facts.node_resources import EFA
 from multiarch.frozen import dataclass
-from multiarch.nodes.model import NodeGroupPlan
+from multiarch.nodes.model import NodeGroupKind, NodeGroupPlan
 from multiarch.nodes.report import ProblemReport
+from multiarch.nodes.spec import NodeGroupSpec
 from multiarch.schema.stack import StackSpec
-from multiarch.stack.checks.reach import can_pull, check_reachable
+from multiarch.stack.checks.reach import can_pull, can_reach_api, check_reachable
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,3 +88,36 @@ def _list_gpu_nodes(
     for pool in karpenter.pools:
         if any(each.accelerator is Accelerator.NVIDIA for each in pool.instance_types):
             yield tuple(pool.key.split(".")), AmiFamily(karpenter.node_class.ami_family)
+
+
+def choose_termination_handler(spec: StackSpec, groups: Sequence[NodeGroupSpec], report: ProblemReport) -> bool:
+    """Return what was written, or whether there are self-managed groups and the handler can be installed and run."""
+    own = [group for group in groups if group.kind is NodeGroupKind.SELF_MANAGED]
+    written, path = spec.node_termination_handler, ("nodeTerminationHandler",)
+    # A mirror alone does not turn it on: stacks had mirrors before the handler could be pulled from one.
+    isolated = not can_pull(TERMINATION_HANDLER.name, spec, mirrored=bool(written))
+    able = can_reach_api(spec) and not isolated and spec.cluster is None
+    wanted = bool(own) and able if written is None else written
+    if wanted and not own:
+        report("termination-handler", path, "there is no self-managed group.")
+    elif wanted and spec.cluster is not None:
+        message = f"it would also drain the self-managed nodes of others in {spec.cluster.existing}."
+        hint = "Remove nodeTerminationHandler; the cluster's owner can install the handler for all of them."
+        report("termination-handler", path, message, hint=hint)
+    elif wanted and isolated:
+        hint = "Name your registry that has it: charts.imageRegistries: {public.ecr.aws: HOST/PATH}."
+        report("termination-handler", path, "its image is in public.ecr.aws: it needs internet access.", hint=hint)
+    elif wanted:
+        check_reachable("termination-handler-unreachable", path, "install the node termination handler", spec, report)
+    elif own:
+        hint, why = "", "in a new VPC with a private endpoint, the first run can't install the node termination handler"
+        if written is False:
+            why = "nodeTerminationHandler is off"
+        elif spec.cluster is not None:
+            why = "the cluster's own handler, if it has one, is not known"
+            hint = "Use managed groups, or acknowledge this if the cluster has a handler."
+        elif isolated:
+            why = "the VPC has no internet access, so the handler's image can't be pulled"
+        message = f"nodes of self-managed groups end without being drained: {why}."
+        report("not-drained", own[0].path if written is None else path, message, hint=hint)
+    return wanted
