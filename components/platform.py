@@ -23,7 +23,7 @@ import pulumi_kubernetes as kubernetes
 
 from multiarch.autoscaling.karpenter import build_discovery_tags
 from multiarch.autoscaling.model import KarpenterPlan
-from multiarch.nodes.model import CLUSTER_TAG, NodeGroupKind, NodeGroupPlan
+from multiarch.nodes.model import NodeGroupKind, NodeGroupPlan
 from multiarch.stack.identity import format_kubeconfig
 from multiarch.stack.model import AddonPlan, ClusterPlan, ExistingClusterPlan, NewNetwork, Plan
 
@@ -110,7 +110,6 @@ class Platform(Component):
         self.session_policy = policies.people_sessions(
             self.account,
             cluster=plan.cluster.name,
-            tag=CLUSTER_TAG,
             document_name=plan.session.document_name,
             key_arn=self._session_key,
         )

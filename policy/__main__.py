@@ -55,9 +55,6 @@ def _with_dependencies(each: PolicyResource) -> DeclaredResource:
 
 
 def _tell(violation: Finding, report: ReportViolation) -> None:
-    if violation.undecided:
-        # In an update every value is known, and the policy decides.
-        return
     report(f"{violation.text} {violation.rule.fix}", *violation.urns)
 
 

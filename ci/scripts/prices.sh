@@ -1,7 +1,7 @@
 #!/bin/sh
 # Fetch AWS's prices in the regions of the stacks that REPORTS/affected.txt names, so that the review shows costs.
 #
-#   PRICES        the file of prices, which the cache of a job may keep. Default: .cache/prices.json.
+#   PRICES        the price file, which the cache of a job may keep. Default: .cache/prices.json.
 #   PREVIEW_ROLE  the IAM role to fetch them with; PREVIEW_ROLE_STACK for a stack of its own account.
 #
 # Prices that are less than a day old are kept. Exit code: 0, also without prices: the review then shows vCPUs and GiB.

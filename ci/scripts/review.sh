@@ -3,7 +3,7 @@
 #
 #   SINCE    the commit that the change is compared with: the stack files before it.
 #   POST     gitlab or github: also put the digest into a comment on the merge request, in place of the last one.
-#   PRICES   the file of prices that prices.sh wrote, if there is one. Default: .cache/prices.json.
+#   PRICES   the price file that prices.sh wrote, if there is one. Default: .cache/prices.json.
 #   FAIL_ON  rules or risks that fail the job: replace-stateful,widen-iam. Default: none.
 #
 # Exit code: that of `multiarch review`; 1 if FAIL_ON finds something.

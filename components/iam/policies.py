@@ -6,11 +6,13 @@ from collections.abc import Mapping, Sequence
 
 import pulumi
 
+from multiarch.nodes.model import CLUSTER_TAG
+
 from ..account import Account
 
 VERSION = "2012-10-17"
 SESSION_LOGS, CNI_IPV6 = "session-logs", "cni-ipv6"
-"""Names of policies of nodes' roles: :func:`node_sessions`, :func:`cni_ipv6`."""
+"""Names of policies of nodes' roles: :func:`node_sessions`, :func:`list_cni_policies`."""
 IMPORT = "ecr:BatchImportUpstreamImage"
 STS = "sts.amazonaws.com"
 """The audience of tokens that IAM roles are assumed with."""
@@ -169,24 +171,20 @@ def node_sessions(
     return document(statements) if statements else None
 
 
-def cni_ipv6(account: Account) -> pulumi.Output[str]:
-    """Return what the VPC CNI needs on a node to give pods IPv6 addresses; AWS has no managed policy for it.
+def list_cni_policies(account: Account, *, ipv6: bool) -> dict[str, pulumi.Output[str]]:
+    """Return what nodes' roles need so that the VPC CNI gives pods addresses, by name, beside AWS's managed policy.
 
-    Source: EKS user guide, "Create IAM policy for clusters that use the IPv6 family".
+    AWS has none for IPv6. Source: EKS user guide, "Create IAM policy for clusters that use the IPv6 family".
     """
+    if not ipv6:
+        return {}
     reads = ["ec2:DescribeInstances", "ec2:DescribeInstanceTypes", "ec2:DescribeNetworkInterfaces", "ec2:DescribeTags"]
     interfaces = pulumi.Output.concat("arn:", account.partition, ":ec2:*:*:network-interface/*")
-    return document(
-        [
-            allow("Addresses", ["ec2:AssignIpv6Addresses", *reads]),
-            allow("TagInterfaces", "ec2:CreateTags", interfaces),
-        ]
-    )
-
-
-def list_cni_policies(account: Account, *, ipv6: bool) -> dict[str, pulumi.Output[str]]:
-    """Return the policies of nodes' roles that follow from the addresses of pods, by name."""
-    return {CNI_IPV6: cni_ipv6(account)} if ipv6 else {}
+    statements = [
+        allow("Addresses", ["ec2:AssignIpv6Addresses", *reads]),
+        allow("TagInterfaces", "ec2:CreateTags", interfaces),
+    ]
+    return {CNI_IPV6: document(statements)}
 
 
 def assumed_by_flow_logs(account: Account) -> pulumi.Output[str]:
@@ -215,18 +213,17 @@ def write_flow_logs(account: Account, log_group: str) -> pulumi.Output[str]:
 
 
 def people_sessions(
-    account: Account, *, cluster: str, tag: str, document_name: str, key_arn: pulumi.Input[str] | None
+    account: Account, *, cluster: str, document_name: str, key_arn: pulumi.Input[str] | None
 ) -> pulumi.Output[str]:
     """Return what people need to open sessions on a cluster's nodes, with its session document and no other.
 
-    ``tag`` is the key of the tag that has the cluster's name on nodes; ``key_arn`` encrypts sessions. Without
-    ``ssm:SessionDocumentAccessCheck`` a session that names no document would be allowed with the account's default one:
-    not logged, without time limits.
+    ``key_arn`` encrypts sessions. Without ``ssm:SessionDocumentAccessCheck`` a session that names no document would be
+    allowed with the account's default one: not logged, without time limits.
     Source: Systems Manager user guide, "Enforce a session document permission check for the AWS CLI", "Sample IAM
     policies for Session Manager".
     """
     checked = {"BoolIfExists": {"ssm:SessionDocumentAccessCheck": "true"}}
-    on_nodes = {**checked, "StringEquals": {f"ssm:resourceTag/{tag}": cluster}}
+    on_nodes = {**checked, "StringEquals": {f"ssm:resourceTag/{CLUSTER_TAG}": cluster}}
     end = ["ssm:ResumeSession", "ssm:TerminateSession"]
     return document(
         [

@@ -19,7 +19,6 @@ SUFFIX = "RENDERED"
 CERTIFICATE_AUTHORITY = base64.b64encode(b"rendered: EKS makes the certificate authority with the cluster\n").decode()
 _NO_REGION = "REGION"
 _COMMERCIAL = "us-east-1"  # any region of the partition aws
-_ZONES_OFFERED = 6
 
 Json = object
 Properties = Mapping[str, Json]
@@ -49,14 +48,9 @@ class Where:
         return f"arn:{self.partition.name}:{service}:{region}:{ACCOUNT}:{resource}"
 
 
-def type_name(type_: str) -> str:
-    """Return ``Vpc`` for ``aws:ec2/vpc:Vpc``."""
-    return type_.rpartition(":")[2]
-
-
 def resource_id(type_: str, name: str) -> str:
-    """Return the placeholder for an ID."""
-    return f"<{type_name(type_)}:{name}>"
+    """Return the placeholder for an ID, ``<Vpc:vpc>`` for a resource of the type ``aws:ec2/vpc:Vpc``."""
+    return f"<{type_.rpartition(':')[2]}:{name}>"
 
 
 def outputs(type_: str, name: str, inputs: Properties, where: Where) -> dict[str, Json]:
@@ -144,7 +138,7 @@ _CALLS: Mapping[str, Callable[[Properties, Where], dict[str, Json]]] = MappingPr
         },
         "aws:index/getRegion:getRegion": lambda _, where: {"region": where.region},
         "aws:index/getAvailabilityZones:getAvailabilityZones": lambda _, where: {
-            "names": [f"{where.region}{letter}" for letter in "abcdef"[:_ZONES_OFFERED]]
+            "names": [f"{where.region}{letter}" for letter in "abcdef"]
         },
         # EC2's notation for a parameter that is resolved at launch.
         "aws:ssm/getParameter:getParameter": lambda args, _: {"insecureValue": f"resolve:ssm:{args.get('name')}"},

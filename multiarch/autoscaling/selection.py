@@ -42,10 +42,6 @@ def get_label(key: str, *, auto_mode: bool) -> str:
     return f"{_AUTO_MODE}{key.removeprefix(_AWS)}" if auto_mode and key.startswith(_AWS) else key
 
 
-def _list_none(_: InstanceType) -> tuple[str, ...]:
-    return ()
-
-
 def _to_karpenter(key: str) -> str:
     return f"{_AWS}{key.removeprefix(_AUTO_MODE)}" if key.startswith(_AUTO_MODE) else key
 
@@ -96,7 +92,9 @@ def _group_by_family() -> Mapping[str, list[InstanceType]]:
 def _index_types(key: str) -> Mapping[str, AbstractSet[str]]:
     """Return the names of all known types by each value of one of Karpenter's labels."""
     found: dict[str, set[str]] = {}
-    list_values = _VALUES.get(key, _list_none)
+    list_values = _VALUES.get(key)
+    if list_values is None:
+        return MappingProxyType({})
     if key in {FAMILY, CATEGORY, GENERATION}:  # the same for all types of a family
         for types in _group_by_family().values():
             for value in list_values(types[0]):

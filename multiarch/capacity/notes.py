@@ -10,6 +10,7 @@ from multiarch.capacity.waiting import describe_waits
 from multiarch.capacity.workloads import SPREAD, Replicas, claims_volumes, get_pod_key
 from multiarch.facts.architectures import Architecture
 from multiarch.facts.labels import ZONE
+from multiarch.plurals import join_names
 from multiarch.prices.model import RegionPrices
 from multiarch.scheduling.fit import list_unmodelled
 from multiarch.simulate.notes import list_reservation_notes
@@ -24,10 +25,7 @@ _SHOWN = 5
 
 def name_workloads(workloads: Iterable[Replicas]) -> str:
     """Return ``shop Deployment/api, shop Deployment/web and 3 more``."""
-    names = [str(each) for each in workloads]
-    if len(names) <= _SHOWN:
-        return ", ".join(names)
-    return f"{', '.join(names[:_SHOWN])} and {len(names) - _SHOWN} more"
+    return join_names([str(each) for each in workloads], _SHOWN)
 
 
 def list_assumptions(before: Before, workloads: Sequence[Replicas], node_start: int) -> Iterator[str]:

@@ -247,17 +247,14 @@ def _find_missing_addresses(plan: Plan, origin: Origin, found: Mapping[str, Mapp
         yield origin.problem(rule, ("cluster", "subnets", zone), message)
 
 
-def _is_of_a_stack(tags: Mapping[str, str]) -> bool:
-    return OWN_TAG in tags.items() and {"team", "environment"} <= tags.keys()
-
-
 def _find_groups_of_others(plan: Plan, origin: Origin, found: JoinedCluster) -> Iterator[Problem]:
     own = {key: value for key, value in plan.tags if key in _OF_ONE_STACK}
     for name, tags in sorted(found.groups.items()):
         if all(tags.get(key) == value for key, value in own.items()):
             continue
         group = next(each for each in plan.node_groups if name == each.name or name.startswith(each.name_prefix))
-        by = f"the stack {tags.get('team')}-{tags.get('environment')}" if _is_of_a_stack(tags) else "another tool"
+        of_a_stack = OWN_TAG in tags.items() and {"team", "environment"} <= tags.keys()
+        by = f"the stack {tags['team']}-{tags['environment']}" if of_a_stack else "another tool"
         message = f"the cluster {plan.cluster.name} has a node group {name}, which {by} made."
         hint = f"Choose another name than {group.name}."
         yield origin.problem("group-of-another", group.path, message, hint=hint)

@@ -45,7 +45,7 @@ class Examination:
 
 
 def judge_faults(check: str, fine: str, faults: Iterable[tuple[str, str]]) -> Iterator[CheckResult]:
-    """Yield a failed row for each fault, a text with its fix, or ``ok`` with what is ``fine``."""
+    """Yield a failed row for each fault, a message with its fix, or ``ok`` with what is ``fine``."""
     rows = [CheckResult(check, CheckState.FAILED, *fault) for fault in faults]
     yield from rows or [CheckResult(check, CheckState.OK, fine)]
 

@@ -156,7 +156,8 @@ def write_csv(rows: Iterable[InstanceType], path: Path) -> None:
 
     The same rows give the same bytes. Raises MultiarchError when the folder cannot be written.
     """
-    _write([list(COLUMNS), *(_cells(row) for row in sorted(rows, key=lambda row: row.name))], path)
+    cells = ([_cell(value) for value in astuple(row)] for row in sorted(rows, key=lambda row: row.name))
+    _write([list(COLUMNS), *cells], path)
 
 
 def _write(rows: Iterable[list[str]], path: Path) -> None:
@@ -173,10 +174,6 @@ def _read(path: Path) -> dict[str, InstanceType]:
         raise MultiarchError(f"{path} can't be read: {error.strerror or error}.") from error
     except (ValueError, csv.Error) as error:
         raise MultiarchError(f"{path} is not a table of instance types: {error}.") from error
-
-
-def _cells(row: InstanceType) -> list[str]:
-    return [_cell(value) for value in astuple(row)]
 
 
 def _cell(value: object) -> str:

@@ -15,7 +15,6 @@ from multiarch.nodes import checks, image
 from multiarch.nodes.kubelet import check_room, plan_kubelet
 from multiarch.nodes.labels_taints import check_labels
 from multiarch.nodes.model import (
-    AmiSource,
     BootstrapCase,
     ClusterFacts,
     Derived,
@@ -32,6 +31,11 @@ from multiarch.nodes.user_data import render_user_data
 
 _CERTIFICATE_CHARACTERS = 1500
 """The approximate length of a cluster's certificate authority in base64."""
+_CASE_RULES = {
+    BootstrapCase.EKS: "managed without ami.id: EKS runs the bootstrap; labels and taints go through its API",
+    BootstrapCase.CUSTOM_AMI: "managed with ami.id: user data runs the bootstrap; EKS gets no amiType or version",
+    BootstrapCase.SELF_MANAGED: "self-managed: user data runs the bootstrap; labels and taints are kubelet flags",
+}
 
 
 def plan_node_group(spec: NodeGroupSpec, context: ClusterContext, report: ProblemReport) -> NodeGroupPlan | None:
@@ -180,8 +184,8 @@ def _explained(plan: NodeGroupPlan, spec: NodeGroupSpec, context: ClusterContext
             plan.ami_type.name,
             "set as amiType" if spec.ami_type else f"{family}, {plan.architecture}, accelerator {first.accelerator}",
         ),
-        Derived("ami", _image(plan.ami), _image_rule(plan, context)),
-        Derived("bootstrap", plan.case, _case_rule(plan)),
+        Derived("ami", plan.ami.id or plan.ami.release or "recommended", _image_rule(plan, context)),
+        Derived("bootstrap", plan.case, _CASE_RULES[plan.case]),
         Derived("taints", ", ".join(map(str, plan.taints)) or "none", _taint_rule(plan, spec, context)),
         Derived("maxPods", str(plan.max_pods), _pods_rule(spec, context)),
         Derived("desiredSize", str(plan.sizes.desired), desired),
@@ -221,10 +225,6 @@ def _format_setting(value: KubeletValue) -> str:
     return " ".join("=".join(pair) for pair in value) if isinstance(value, tuple) else str(value)
 
 
-def _image(ami: AmiSource) -> str:
-    return ami.id or ami.release or "recommended"
-
-
 def _image_rule(plan: NodeGroupPlan, context: ClusterContext) -> str:
     if plan.ami.id:
         return f"set as ami.id, release {plan.ami.release}" if plan.ami.release else "set as ami.id"
@@ -235,14 +235,6 @@ def _image_rule(plan: NodeGroupPlan, context: ClusterContext) -> str:
     return (
         f"not pinned: EKS takes the newest {plan.ami_type.name} release for {context.version} when it creates the group"
     )
-
-
-def _case_rule(plan: NodeGroupPlan) -> str:
-    return {
-        BootstrapCase.EKS: "managed without ami.id: EKS runs the bootstrap; labels and taints go through its API",
-        BootstrapCase.CUSTOM_AMI: "managed with ami.id: user data runs the bootstrap; EKS gets no amiType or version",
-        BootstrapCase.SELF_MANAGED: "self-managed: user data runs the bootstrap; labels and taints are kubelet flags",
-    }[plan.case]
 
 
 def _taint_rule(plan: NodeGroupPlan, spec: NodeGroupSpec, context: ClusterContext) -> str:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
-from functools import partial
 
 from multiarch.observed.resources.declared import DeclaredResource
 from multiarch.observed.resources.properties import UndecidedError
@@ -34,16 +34,14 @@ class Policy:
 
 
 def check_policy(policy: Policy, resources: Iterable[DeclaredResource]) -> Iterator[Finding]:
-    """Yield what violates ``policy`` among all resources of a stack, in their order."""
+    """Yield what violates ``policy`` among all resources of a stack, in their order.
+
+    A value that is known only after the update is checked in the update, where the policy sees it.
+    """
     everything = tuple(resources)
     for resource in everything:
-        if resource.type not in policy.types:
-            continue
-        found = partial(
-            Finding, policy.row, f"{resource.type.rpartition(':')[2]} {resource.name}", urns=(resource.urn,)
-        )
-        try:
-            for sentence in policy.examine(resource, everything):
-                yield found(sentence)
-        except UndecidedError as error:
-            yield found(f"{error.path} is known only after the update.", undecided=True)
+        if resource.type in policy.types:
+            subject = f"{resource.type.rpartition(':')[2]} {resource.name}"
+            with suppress(UndecidedError):
+                for sentence in policy.examine(resource, everything):
+                    yield Finding(policy.row, subject, sentence, urns=(resource.urn,))

@@ -1,4 +1,4 @@
-"""The file of prices: JSON with a version, written whole or not at all, which a CI job can keep.
+"""The price file: JSON with a version, written whole or not at all, which a CI job can keep.
 
 ``{"version": "1", "kind": "prices", "regions": {REGION: {...}}}``; docs/reference/json-output.md describes it. Amounts
 are strings, so that nothing is rounded.
@@ -30,12 +30,12 @@ _AGAIN = "Fetch it again: `multiarch prices fetch`."
 
 
 def read_prices(path: Path) -> PriceList:
-    """Read a file of prices. Raises MultiarchError if there is none, or if it is not such a file."""
+    """Read a price file. Raises MultiarchError if there is none, or if it is not such a file."""
     try:
         text = read_text(path)
     except FileNotFoundError as error:
         hint = f"Fetch it: `multiarch prices fetch --region REGION --file {path}`."
-        raise MultiarchError(f"There is no file of prices {path}.", hint=hint) from error
+        raise MultiarchError(f"There is no price file {path}.", hint=hint) from error
     except (OSError, UnicodeDecodeError) as error:
         raise MultiarchError(f"{path} can't be read: {getattr(error, 'strerror', None) or error}.") from error
     try:
@@ -45,7 +45,7 @@ def read_prices(path: Path) -> PriceList:
             raise MultiarchError(f"{path} is not JSON; it may be truncated.", hint=_AGAIN) from error
         value = None
     if not isinstance(value, dict) or value.get("kind") != KIND:
-        raise MultiarchError(f"{path} is not a file of prices.", hint="`multiarch prices fetch` writes one.")
+        raise MultiarchError(f"{path} is not a price file.", hint="`multiarch prices fetch` writes one.")
     if value.get("version") != VERSION:
         raise MultiarchError(
             f"{path} has version {value.get('version')!r}; this release of multiarch reads {VERSION!r}.", hint=_AGAIN

@@ -58,9 +58,8 @@ class Finding:
 
     ``subject`` names what it is about in the team's words (``node group graviton``, ``IAM role cluster``); ``text`` is
     one sentence; ``details`` are further lines, one fact each. ``urns`` are the resources it was found in. ``risk`` is
-    the rule's unless the finding knows better, and so is ``hint``, the fix. ``undecided``: the update will show it, and
-    nothing is known before. ``locations`` and ``fingerprint``, which has a kind and a value, are for code scanners.
-    ``acknowledged`` is why a team accepts it, empty otherwise.
+    the rule's unless the finding knows better, and so is ``hint``, the fix. ``locations`` and ``fingerprint``, which
+    has a kind and a value, are for code scanners. ``acknowledged`` is why a team accepts it, empty otherwise.
     """
 
     rule: Rule
@@ -69,7 +68,6 @@ class Finding:
     details: tuple[str, ...] = ()
     urns: tuple[str, ...] = ()
     risk: Risk | None = None
-    undecided: bool = False
     hint: str = ""
     locations: Sequence[Location] = ()
     fingerprint: tuple[str, str] = ("", "")

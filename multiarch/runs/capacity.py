@@ -130,7 +130,7 @@ def recommend_change(
     if write:
         write_atomically(path, new)
     # What the file says now counts: another group can share a value with a changed one.
-    report = evaluate(changed, result.failures)
+    report = evaluate(changed, failures)
     return RecommendedChange(format_path(path), written=write, result=result, report=report, old=text, new=new)
 
 

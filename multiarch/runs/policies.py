@@ -60,7 +60,7 @@ def find_violations(plan: Plan, file: str, project: Path | None = None) -> list[
         Problem(found.rule.name, found.text, file=file, key=found.subject)
         for policy in build_policies(judge_image)
         for found in check_policy(policy, resources)
-        if not found.undecided and found.rule.name not in said
+        if found.rule.name not in said
     ]
 
 

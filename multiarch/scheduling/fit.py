@@ -116,7 +116,7 @@ def _too_large(wanted: ResourceAmounts, shape: NodeShape) -> PlacementReason:
     shortages = shape.allocatable.shortages(wanted)
     if not shortages:
         return PlacementReason(
-            Cause.POD_COUNT, f"a node of {shape.name} has no room for pods (max pods {shape.max_pods})"
+            Cause.POD_COUNT, f"a node of {shape.name} has no room for pods (max pods {shape.allocatable.pods})"
         )
     text = "; ".join(str(shortage) for shortage in shortages)
     return PlacementReason(Cause.RESOURCES, f"too large for an empty node of {shape.name}: {text}")

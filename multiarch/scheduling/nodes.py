@@ -54,11 +54,6 @@ class NodeShape:
         """The hash of all parts."""
         return self._hash
 
-    @property
-    def max_pods(self) -> int:
-        """The maximum number of pods that a node takes."""
-        return self.allocatable.pods
-
     def labels_in(self, zone: str | None, host: str = _NEW_NODE) -> dict[str, str]:
         """Return labels of a node in ``zone``, without a zone's label where it is ``None`` and the group has none."""
         own = {HOSTNAME: host, **dict(self.labels)}

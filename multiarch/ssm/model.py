@@ -12,11 +12,9 @@ class AnswerStatus(StrEnum):
     """What became of a command on one instance."""
 
     DONE = "done"
-    """The script ended with exit code 0; ``output`` is complete."""
+    """The script ended with exit code 0. Of its output SSM gives 24,000 characters."""
     FAILED = "failed"
     """The script ended with another exit code; ``output`` is what it printed."""
-    TRUNCATED = "truncated"
-    """The output reached Run Command's limit of 24,000 characters, and its end is missing."""
     TIMED_OUT = "timed out"
     """The script did not end in time, or not before the deadline of this program."""
     OFFLINE = "offline"

@@ -1,7 +1,7 @@
 """What SSM says about an instance, before and after a command, as an answer.
 
 Sources: Systems Manager user guide, "Understanding command statuses"; API reference, DescribeInstanceInformation and
-GetCommandInvocation; the limit and mark of truncated outputs are those of amazon-ssm-agent (iohandler).
+GetCommandInvocation; amazon-ssm-agent (iohandler) for what the agent adds to stderr.
 """
 
 from __future__ import annotations
@@ -12,9 +12,6 @@ from typing import Any, Final
 
 from multiarch.ssm.model import AnswerStatus, InstanceAnswer
 
-_LIMIT: Final = 24_000
-"""GetCommandInvocation has this much of stdout. The agent counts bytes, the service characters."""
-_TRUNCATED: Final = "--output truncated--"
 _AGENT_SAYS: Final = re.compile(r"(failed to run commands: exit status -?\d+|--output truncated--)\s*\Z")
 """What the agent adds to stderr."""
 
@@ -24,7 +21,6 @@ _DELIVERY: Final = "Check that the node is not overloaded and that its SSM agent
 _AGAIN: Final = "Run the command again."
 _LINUX: Final = "Only Linux nodes can be queried."
 _SHELL: Final = "Open a session on the node with `aws ssm start-session`, and check its shell and its free disk space."
-_PRINTS: Final = "Check what the node's shell prints before it runs a script."
 _ENDS: Final[Mapping[str, tuple[AnswerStatus, str, str]]] = {
     "timedout": (AnswerStatus.TIMED_OUT, "the script did not end in time", "Check the load of the node."),
     "executiontimedout": (AnswerStatus.TIMED_OUT, "the script did not end in time", "Check the load of the node."),
@@ -54,7 +50,7 @@ def explain_unreachable(instance: str, row: Mapping[str, Any] | None) -> Instanc
     """
     if row is None:
         hint = "Attach AmazonSSMManagedInstanceCore to the node role. Check that the AMI has the SSM agent, and that"
-        said = "SSM does not know this instance"
+        said = "this instance is not registered"
         return InstanceAnswer(instance, AnswerStatus.NOT_REGISTERED, "", said, f"{hint} it reaches {_ENDPOINTS}.")
     version = row.get("AgentVersion", "")
     if (ping := row.get("PingStatus", "")) != "Online":
@@ -78,9 +74,6 @@ def read_answer(instance: str, agent_version: str, invocation: Mapping[str, Any]
     text = invocation.get("StandardOutputContent", "")
     if detail == "success":
         status, reason, hint = AnswerStatus.DONE, "", ""
-        if text.endswith(_TRUNCATED) or len(text.encode(errors="replace")) >= _LIMIT:
-            status, hint = AnswerStatus.TRUNCATED, _PRINTS
-            reason = f"the output has more than {_LIMIT:,} characters"
     elif detail == "failed":
         status, hint = AnswerStatus.FAILED, _SHELL
         reason = f"the script ended with exit code {invocation.get('ResponseCode', 'unknown')}"

@@ -32,7 +32,8 @@ def mark_acknowledged(stack: Stack, problems: Iterable[Problem]) -> tuple[Proble
     own = list(_check_names(stack))
     if not own and not any(each.severity is Severity.ERROR for each in marked):
         found = {each.rule for each in marked}
-        own = [_place_unused(stack, name) for name in wanted if name not in found and _is_expected(stack, name)]
+        unused = (name for name in wanted if name not in found and _is_expected(stack, name))
+        own = [stack.origin.placed((_KEY, name), describe_unused(name)) for name in unused]
     return (*marked, *own)
 
 
@@ -48,10 +49,6 @@ def mark_warnings(problems: Iterable[Problem], acknowledged: Iterable[tuple[str,
 def describe_unused(name: str) -> Problem:
     """Return the warning about an acknowledged rule that warns of nothing; it has no place yet."""
     return Problem(UNUSED, f"{name} does not warn of anything here.")
-
-
-def _place_unused(stack: Stack, name: str) -> Problem:
-    return stack.origin.placed((_KEY, name), describe_unused(name))
 
 
 def _is_expected(stack: Stack, name: str) -> bool:

@@ -64,21 +64,15 @@ class EksCluster:
 
 
 def require_eks_cluster(eks: Client, name: str) -> EksCluster:
-    """Read a cluster, as :func:`read_eks_cluster` does. Raises MultiarchError if there is none."""
-    if found := read_eks_cluster(eks, name):
-        return found
+    """Read a cluster and two of its add-ons. Raises MultiarchError if there is none in the client's region."""
+    if found := describe_eks_cluster(eks, name):
+        return read_addons(eks, found)
     hint = "Check the name, the region (--region, or aws:region in a stack file) and the credentials (AWS_PROFILE)."
     raise MultiarchError(f"There is no EKS cluster {name} in {eks.meta.region_name}.", hint=hint)
 
 
-def read_eks_cluster(eks: Client, name: str) -> EksCluster | None:
-    """Read a cluster and two of its add-ons; None if there is none of this name in the client's region."""
-    found = describe_eks_cluster(eks, name)
-    return found and read_addons(eks, found)
-
-
 def describe_eks_cluster(eks: Client, name: str) -> EksCluster | None:
-    """Read a cluster as :func:`read_eks_cluster` does, without what :func:`read_addons` adds."""
+    """Read a cluster, without what :func:`read_addons` adds; None if there is none of this name."""
     try:
         found = eks.describe_cluster(name=name)["cluster"]
     except eks.exceptions.ResourceNotFoundException:

@@ -49,7 +49,11 @@ def plan_existing_cluster(
         custom_networking=settings.custom_networking,
         security_groups=tuple(settings.security_groups),
     )
-    return cluster, _plan_subnets(settings, region, report)
+    path = (*_CLUSTER, "subnets")
+    planned = plan_subnets(settings.subnets, "", path, region, report)
+    if len(planned.zones) == 1:
+        report("one-zone", path, f"all new nodes are in {planned.zones[0]}; they are lost together with the zone.")
+    return cluster, replace(planned, ipv6=settings.ip_family == "ipv6")
 
 
 def report_custom_networking(settings: ExistingCluster | Cluster, report: ProblemReport) -> None:
@@ -68,14 +72,6 @@ def _list_missing(spec: StackSpec, settings: ExistingCluster) -> Iterator[str]:
         yield "cluster.authenticationMode"
     if settings.ip_family is None:
         yield "cluster.ipFamily"
-
-
-def _plan_subnets(settings: ExistingCluster, region: str | None, report: ProblemReport) -> ExistingNetwork:
-    path = (*_CLUSTER, "subnets")
-    planned = plan_subnets(settings.subnets, "", path, region, report)
-    if len(planned.zones) == 1:
-        report("one-zone", path, f"all new nodes are in {planned.zones[0]}; they are lost together with the zone.")
-    return replace(planned, ipv6=settings.ip_family == "ipv6")
 
 
 def report_aws_auth(

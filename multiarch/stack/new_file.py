@@ -43,7 +43,7 @@ def write_stack(
         tags=_line("tags", choice.tags),
         version=DEFAULT_VERSION,
         network=_network(choice, production=production),
-        api=_public_api(cidrs) if cidrs else _PRIVATE_API,
+        api=_PUBLIC_API.format(cidrs=", ".join(map(json.dumps, cidrs))) if cidrs else _PRIVATE_API,
         groups=""
         if choice.autoscaler == "auto-mode"
         else _GROUPS.format(
@@ -91,10 +91,6 @@ def _autoscaling(choice: ClusterChoice) -> str:
         return _NO_AUTOSCALER
     written = {"use": choice.autoscaler, "prefer": "arm64", **settings[choice.autoscaler]}
     return f"{indent(dump_yaml({'multiarch-eks:autoscaling': written}), '  ')}\n"
-
-
-def _public_api(cidrs: list[str]) -> str:
-    return _PUBLIC_API.format(cidrs=", ".join(json.dumps(cidr) for cidr in cidrs))
 
 
 _NAMES = """\

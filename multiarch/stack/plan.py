@@ -142,8 +142,8 @@ def make_plan(stack: Stack, *, today: date, pinning: bool = False) -> Plan:
                 webhook=bool(webhook and webhook.ecr_repositories),
                 rebalance=bool(rebalance and rebalance.ecr_repositories),
             ),
-            # A cluster may have several stacks.
             fargate_profiles=spec.fargate_profiles,
+            # A cluster may have several stacks.
             session=_plan_session(spec.session, stack.name if existing else context.name),
             autoscaling=autoscaling,
             storage_class=storage_class,
@@ -262,7 +262,7 @@ def _check_stack(
     cluster.check_chart_registry(spec.charts, report)
     autoscalers.check_autoscaler_reachable(spec, report)
     autoscalers.check_autoscaler_has_internet(spec, stack.region, report)
-    autoscalers.check_auto_mode(spec, stack.origin, report)
+    autoscalers.check_auto_mode(spec, report)
     autoscalers.check_session_has_nodes(spec, stack.origin, report)
     autoscalers.check_groups_can_grow(spec.autoscaling, groups, report)
     if network is not None and (network.zones or isinstance(network, NewNetwork)):

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
 
-from multiarch.errors import KeyPath
 from multiarch.stack.engine_config import NAMESPACE
+from multiarch.stack.origin import Origin
 from multiarch.stack.yaml_source import parse_yaml_file
 from multiarch.yaml_text.additions import APPEND, Addition
 from multiarch.yaml_text.edit import set_value
@@ -29,7 +28,7 @@ def write_values(text: str, values: Iterable[Addition]) -> str:
         path, value = ("config", spelled.get(head, f"{prefix}{head}"), *rest), each.value
         below = _BELOW.get(path[-1], "instanceTypes")
         if isinstance(value, tuple):
-            value, there = list(value), _value_at(parse_yaml_file(text, "").value, path)
+            value, there = list(value), Origin(values=parse_yaml_file(text, "").value).value(path)
             if there is None:
                 text = set_value(text, Addition(path, value), below=below)
             for item in value if there is not None else ():
@@ -37,9 +36,3 @@ def write_values(text: str, values: Iterable[Addition]) -> str:
         else:
             text = set_value(text, Addition(path, value, each.comment), below=below)
     return text
-
-
-def _value_at(value: Any, path: KeyPath) -> Any:  # noqa: ANN401  (what YAML holds)
-    for part in path:
-        value = value.get(part) if isinstance(value, dict) else None
-    return value

@@ -130,6 +130,18 @@ def test_other_zones_come_before_more_nodes() -> None:
     assert result.cost == Cost()
 
 
+@pytest.mark.parametrize(
+    "reason",
+    [{"placementGroup": "near"}, {"capacityReservation": "cr-0123456789abcdef0"}],
+    ids=["placement-group", "reservation"],
+)
+def test_a_group_that_is_in_its_zone_for_a_reason_stays_there(reason: dict[str, str]) -> None:
+    words = grown({"api": {"instanceTypes": ["m7i.large"], "maxSize": 3, "zones": ZONES[:1], **reason}})
+    result, _ = recommended(plan(merged(words, NETWORK)), [pods("api", 3, cpu="1500m")], [ZONE_A])
+    assert not result.changes
+    assert [each.workload.change for each in result.unsolved] == ["let nodeGroups.api.zones have another zone"]
+
+
 def test_a_stack_that_needs_nothing_keeps_its_file() -> None:
     words = grown({"api": {"instanceTypes": ["m7i.large"], "maxSize": 9}})
     result, _ = recommended(plan(merged(words, NETWORK)), [pods("api", 3)], [ZONE_A])

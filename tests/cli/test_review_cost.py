@@ -26,7 +26,7 @@ LARGER = digest(
 
 @pytest.fixture
 def prices(tmp_path: Path) -> str:
-    """A file of prices of 2026-11-20."""
+    """A price file of 2026-11-20."""
     known = {"m7g.large": Decimal("0.1"), "m7g.xlarge": Decimal("0.2")}
     region = RegionPrices("eu-west-1", "USD", datetime(2026, 11, 20, tzinfo=UTC), known)
     path = tmp_path / "prices.json"

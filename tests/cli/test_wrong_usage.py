@@ -47,7 +47,7 @@ ROWS = [
     ("capacity checkout-dev --manifests pod.yaml --failure zone=z", "There is no zone 'z'."),
     ("capacity checkout-dev --manifests pod.yaml --minimum 101%", "must be a number of pods, or a percentage"),
     ("capacity checkout-dev --manifests pod.yaml --write", "--write needs --recommend."),
-    ("cost checkout-dev", "There is no file of prices prices.json. Fetch it: `multiarch prices fetch"),
+    ("cost checkout-dev", "There is no price file prices.json. Fetch it: `multiarch prices fetch"),
     (f"cost --manifests a.yaml {PRICES}", "--manifests needs one stack. Name it: checkout-dev, gke-parity, "),
     (f"cost checkout-dev --group-by team {PRICES}", "--group-by needs --manifests or --live."),
     ("image inspect busybox --raw -o json", "are mutually exclusive"),

@@ -51,7 +51,7 @@ def test_the_controllers_values_follow_the_plan(with_karpenter: World, other: Wo
     pool, node_class = autoscaled.KARPENTER.pools[0], autoscaled.KARPENTER.node_class
     instance_type = pool.instance_types[0]
     with_all, without_primary = (
-        build_pool_shape(pool, each, instance_type, ()).max_pods
+        build_pool_shape(pool, each, instance_type, ()).allocatable.pods
         for each in (node_class, replace(node_class, custom_networking=True))
     )
     assert with_all - without_primary == instance_type.ipv4_per_eni - 1

@@ -33,7 +33,7 @@ def test_both_commands_find_nothing_in_a_healthy_cluster_and_name_all_four_fault
         r"error: i-\w+: the AMI ami-\w+ is amd64 and m7g\.large is arm64. \[ami-architecture\]",
         r"error: ip-\S+: the taint arch=arm64:NoSchedule is missing: the kubelet was started without it",
         r"error: i-\w+: .* not registered as a Node: its role may not join.* \[never-joined\]",
-        r"2 warnings: i-\w+, i-\w+: SSM: SSM does not know this instance. \[not-asked\]",
+        r"2 warnings: i-\w+, i-\w+: SSM: this instance is not registered. \[not-asked\]",
     ):
         assert re.search(fault, broken_nodes), broken_nodes
     assert "no instance profile" not in broken_nodes

@@ -1,4 +1,4 @@
-"""The file of prices is written whole, read back as it was, and rejected by name when it is something else."""
+"""The price file is written whole, read back as it was, and rejected by name when it is something else."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def test_a_region_that_is_not_in_the_file_is_unknown() -> None:
 
 
 def test_a_file_that_is_not_there_says_how_to_get_it(tmp_path: Path) -> None:
-    with pytest.raises(MultiarchError, match=r"no file of prices .*prices\.json.*multiarch prices fetch"):
+    with pytest.raises(MultiarchError, match=r"no price file .*prices\.json.*multiarch prices fetch"):
         files.read_prices(tmp_path / "prices.json")
 
 
@@ -80,8 +80,8 @@ def test_a_file_that_is_not_there_says_how_to_get_it(tmp_path: Path) -> None:
     ("change", "message"),
     [
         (lambda text: text[: len(text) // 2], "is not JSON; it may be truncated"),
-        (lambda _: "config:\n  aws:region: eu-west-1\n", "is not a file of prices"),
-        (lambda _: '{"version": "1", "kind": "stack-list"}', "is not a file of prices"),
+        (lambda _: "config:\n  aws:region: eu-west-1\n", "is not a price file"),
+        (lambda _: '{"version": "1", "kind": "stack-list"}', "is not a price file"),
         (lambda text: text.replace('"version": "1"', '"version": "2"'), "has version '2'"),
         (lambda text: text.replace('"0.0911"', "0.0911"), "has invalid prices: TypeError"),
         (lambda text: text.replace('"0.0911"', '"-0.0911"'), "has invalid prices: ValueError"),

@@ -55,9 +55,8 @@ def test_a_script_that_ends_well_is_done_with_its_output(aws: Wired) -> None:
 
 def test_all_states_of_120_instances_get_one_answer_each(aws: Wired) -> None:
     states = {
-        AnswerStatus.DONE: aws.register(50, Target(output="x")) + aws.register(10, Target(output="x" * 9_000)),
+        AnswerStatus.DONE: aws.register(50, Target(output="x")) + aws.register(15, Target(output="x" * 30_000)),
         AnswerStatus.FAILED: aws.register(10, Target(output="", errors="sh: no such file\n", exit_code=127)),
-        AnswerStatus.TRUNCATED: aws.register(5, Target(output="x" * 30_000)),
         AnswerStatus.TIMED_OUT: aws.register(5, SLOW) + aws.register(5, Target(outcome="ExecutionTimedOut")),
         AnswerStatus.OFFLINE: aws.register(5, Target(status="ConnectionLost"))
         + aws.register(5, Target(status="Inactive"))

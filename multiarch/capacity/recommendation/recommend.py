@@ -39,8 +39,8 @@ class Recommendation:
     """The cheapest change, and the report of the stack with it.
 
     ``cost`` is what the stack costs more, in the unit of ``rates``; no change costs less than ``bound``. Without
-    ``changes`` nothing in the stack file has to be changed, or nothing helps. ``failures`` are those that were looked
-    at, each once, ``report`` is that of the changed ``plan``.
+    ``changes`` nothing in the stack file has to be changed, or nothing helps. ``report`` is that of the changed
+    ``plan``.
     """
 
     changes: tuple[ValueChange, ...]
@@ -49,7 +49,6 @@ class Recommendation:
     bound: Cost
     rates: Rates = field(metadata=INLINED)
     unsolved: tuple[Unsolved, ...]
-    failures: tuple[CapacityFailure, ...] = field(metadata=OMITTED)
     report: CapacityReport = field(metadata=OMITTED)
 
 
@@ -132,7 +131,6 @@ class _Recommender:
                 for failure, short in _short(report).items()
                 for _, each in sorted(short.items())
             ),
-            failures=tuple(each for each in self._failures if each != NO_FAILURE),
             report=report,
         )
 

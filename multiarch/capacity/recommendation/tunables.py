@@ -66,7 +66,7 @@ def list_tunables(plan: Plan, rates: Rates) -> tuple[Tunable, ...]:
     """Return everything in a stack file that can give its plan more capacity without a new node group, sorted by key.
 
     ``maxSize`` where the cluster autoscaler grows node groups, else ``desiredSize``; limits of NodePools that have
-    some; ``zones`` of groups and NodePools that leave some of the network's out.
+    some; ``zones`` of groups and NodePools that leave some of the network's out, except of a group that has its own.
     """
     found = [*_of_groups(plan, rates), *_of_pools(plan, rates)]
     return tuple(sorted(found, key=lambda each: each.key))
@@ -82,13 +82,18 @@ def _of_groups(plan: Plan, rates: Rates) -> Iterator[Tunable]:
             yield Tunable((*path, "maxSize"), sizes.maximum, Cost(at_most=price))
         else:
             yield Tunable((*path, "desiredSize"), sizes.desired, Cost(always=price))
-        if not _are_one_per_zone(own) and _missing_zones(plan, own[0].zones):
+        if not (_are_one_per_zone(own) or _has_own_zone(own[0])) and _missing_zones(plan, own[0].zones):
             yield Tunable((*path, "zones"), 0, Cost(), most=1)
 
 
 def _are_one_per_zone(groups: Sequence[NodeGroupPlan]) -> bool:
     """Return whether the groups of one path in the stack file are one for each zone."""
     return len(groups) > len({each.architecture for each in groups})
+
+
+def _has_own_zone(group: NodeGroupPlan) -> bool:
+    """Return whether a group is in its zones for a reason: a placement group, EFA or a capacity reservation."""
+    return bool(group.placement_group) or group.efa or group.capacity_reservation.startswith(("cr-", "arn:"))
 
 
 def _missing_zones(plan: Plan, zones: Sequence[str]) -> tuple[str, ...]:

@@ -16,7 +16,7 @@ from multiarch.prices.model import PriceList
 from multiarch.review.model import StackChange
 from multiarch.today import get_today
 
-PricesFile = Annotated[Path, typer.Option("--prices", "--file", metavar="FILE", help="The file of prices.")]
+PricesFile = Annotated[Path, typer.Option("--prices", "--file", metavar="FILE", help="The price file.")]
 """``--file`` is the former spelling of ``prices fetch`` and ``prices show``."""
 
 

@@ -28,7 +28,7 @@ administrator turns it on; EKS does not.
 \b
 Examples:
   multiarch webhook policy | kubectl apply -f -
-  multiarch webhook policy --stack checkout-prod > arm64-policy.yaml
+  multiarch webhook policy --stack payments-prod > arm64-policy.yaml
 
 Exit code: 0; 2 for an invalid taint or stack."""
 

@@ -23,12 +23,7 @@ _Read = TypeVar("_Read")
 
 
 class UndecidedError(Exception):
-    """A value that decides is known only after the update; ``path`` names it."""
-
-    def __init__(self, path: str) -> None:
-        """Keep the property's path, such as ``vpcConfig.publicAccessCidrs``."""
-        super().__init__(path)
-        self.path = path
+    """A value that decides is known only after the update; its path is the message."""
 
 
 def get_value(properties: Properties, path: str) -> object:

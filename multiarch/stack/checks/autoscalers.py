@@ -49,12 +49,11 @@ def check_autoscaler_has_internet(spec: StackSpec, region: str | None, report: P
         report("autoscaler-no-way-out", key, message, hint="Remove isolatedVPC: with nat: none it is true.")
 
 
-def check_auto_mode(spec: StackSpec, origin: Origin, report: ProblemReport) -> None:
+def check_auto_mode(spec: StackSpec, report: ProblemReport) -> None:
     """Report settings that nodes of EKS Auto Mode do without, in a stack without other nodes.
 
-    Its nodes bring pod and service networking, DNS, the EBS CSI driver and Pod Identity, and "prevent direct access to
-    the nodes by disallowing SSH or SSM access". Source: EKS user guide, "Automate cluster infrastructure with EKS Auto
-    Mode", "Automated Components".
+    Its nodes bring pod and service networking, DNS, the EBS CSI driver and Pod Identity. Source: EKS user guide,
+    "Automate cluster infrastructure with EKS Auto Mode", "Automated Components".
     """
     settings = spec.autoscaling
     if settings.use != "auto-mode":
@@ -66,8 +65,6 @@ def check_auto_mode(spec: StackSpec, origin: Origin, report: ProblemReport) -> N
         return
     for key in sorted(spec.addons.written - {"extra"}) if spec.cluster is None else ():
         report("auto-mode-addon", ("addons", key), f"{key} is not installed: nodes of EKS Auto Mode do without it.")
-    if spec.session.written and origin.has_section("session"):
-        report("auto-mode-session", ("session",), "no effect: nodes of EKS Auto Mode allow neither SSM nor SSH.")
 
 
 def check_vpc_cni(spec: StackSpec, report: ProblemReport) -> None:
@@ -89,12 +86,18 @@ def check_vpc_cni(spec: StackSpec, report: ProblemReport) -> None:
 
 
 def check_session_has_nodes(spec: StackSpec, origin: Origin, report: ProblemReport) -> None:
-    """Report settings of sessions in a stack whose nodes all have a role of others: that of an installed Karpenter."""
-    karpenter = spec.autoscaling.karpenter
-    if spec.autoscaling.use != "karpenter" or not karpenter.installed:
+    """Report settings of sessions in a stack whose nodes all do without: EKS Auto Mode's, or those of a role of others.
+
+    Nodes of EKS Auto Mode "prevent direct access to the nodes by disallowing SSH or SSM access". Source: as of
+    :func:`check_auto_mode`.
+    """
+    use, karpenter = spec.autoscaling.use, spec.autoscaling.karpenter
+    written = spec.session.written and origin.has_section("session")
+    if spec.node_groups or spec.multi_architecture_groups or not written:
         return
-    has_groups = spec.node_groups or spec.multi_architecture_groups
-    if not has_groups and spec.session.written and origin.has_section("session"):
+    if use == "auto-mode":
+        report("auto-mode-session", ("session",), "no effect: nodes of EKS Auto Mode allow neither SSM nor SSH.")
+    elif use == "karpenter" and karpenter.installed:
         message = f"no effect: all nodes of the stack have the role {karpenter.node_role}, which it does not manage."
         report("session-without-nodes", ("session",), message)
 

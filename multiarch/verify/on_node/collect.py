@@ -20,13 +20,12 @@ def collect_reports(
     instances: Sequence[str],
     *,
     containers: bool = False,
-    seconds: float = 60,
     deadline: float = 300,
     progress: Callable[[int, int], None] = lambda _done, _all: None,
 ) -> _Reports:
     """Return each instance's report, or the answer that says why there is none.
 
-    ``client`` is boto3's of the service ssm; ``seconds``, ``deadline`` and ``progress`` are those of
+    ``client`` is boto3's of the service ssm; ``deadline`` and ``progress`` are those of
     :func:`multiarch.ssm.run_command.run_script`. With ``containers``, nodes whose containers do not fit into one output
     are sent again for parts of them, each time with another deadline. Raises MultiarchError for what concerns all
     instances.
@@ -34,7 +33,7 @@ def collect_reports(
 
     def asked(some: Sequence[str], ids: str) -> _Reports:
         script = build_node_script(containers=containers, ids=ids)
-        answers = run_command.run_script(client, script, some, seconds=seconds, deadline=deadline, progress=progress)
+        answers = run_command.run_script(client, script, some, deadline=deadline, progress=progress)
         return {instance: _read(answer) for instance, answer in answers.items()}
 
     reports = asked(instances, ID_DIGITS)

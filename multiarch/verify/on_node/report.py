@@ -25,6 +25,7 @@ _START = re.compile(r"^multiarch-node-report 1 (gzip|plain)\n", re.MULTILINE)
 _END = re.compile(r"\nend ([0-9]{1,9})\s*\Z")
 _VERSION = re.compile(r"(?<!\S)v?[0-9]+\.[0-9]+\S*")
 _SHOWN = 80
+_PRINTS = "Check what the node's shell prints before it runs a script."
 _UNKNOWN = NodeRegistration(None, None)
 _BOTTLEROCKET = "Bottlerocket does not let SSM read its programs"
 
@@ -45,10 +46,10 @@ def parse_report(text: str) -> NodeReport:
 def _content(text: str) -> str:
     start = _START.search(text)
     if start is None:
-        raise NodeReportError(_without_report(text), hint="Check what the node's shell prints before it runs a script.")
+        raise NodeReportError(_without_report(text), hint=_PRINTS)
     end = _END.search(text, start.end() - 1)
     if end is None:
-        raise NodeReportError("The report is truncated: its last line is missing.")
+        raise NodeReportError("The report is truncated: its last line is missing.", hint=_PRINTS)
     body = text[start.end() : end.start()]
     if len(body) != int(end[1]):
         raise NodeReportError(f"The report is damaged: it has {len(body):,} of {int(end[1]):,} characters.")

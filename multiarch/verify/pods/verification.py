@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 
 from multiarch.observed.nodes import ObservedNode
+from multiarch.plurals import join_names
 from multiarch.registry.model import Registry
 from multiarch.ssm.model import InstanceAnswer
 from multiarch.verify.on_node.model import NodeReport, RunningContainer
@@ -89,5 +90,4 @@ def _notes(nodes: Mapping[str, ObservedNode], reports: Reports | None) -> Iterat
         if isinstance(report, InstanceAnswer):
             silent.setdefault((f"{report.status}: {report.reason}".rstrip(": ."), report.hint), []).append(name)
     for (reason, hint), names in sorted(silent.items()):
-        more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
-        yield f"Not queried through SSM: {', '.join(names[:_NAMED])}{more} ({reason}). {hint}".rstrip()
+        yield f"Not queried through SSM: {join_names(names, _NAMED)} ({reason}). {hint}".rstrip()

@@ -65,6 +65,17 @@ def test_an_answer_without_a_report_stays_an_answer(answering: Callable[[_Answer
     assert (other.status, other.reason) == (AnswerStatus.FAILED, "The output is not a report: Welcome")
 
 
+def test_an_output_that_ssm_has_cut_is_no_report(answering: Callable[[_Answers], list[str]]) -> None:
+    whole = "Welcome\n" * 2_500 + reports.report()
+    cut = f"{whole[: len(whole) - 30]}--output truncated--"
+    answering(lambda instance, _ids: _done(instance, cut))
+    found = collect_reports(None, ["i-1"])["i-1"]
+
+    assert isinstance(found, InstanceAnswer)
+    assert (found.status, found.reason) == (AnswerStatus.FAILED, "The report is truncated: its last line is missing.")
+    assert found.hint == "Check what the node's shell prints before it runs a script."
+
+
 def test_containers_that_do_not_fit_are_asked_for_in_parts(answering: Callable[[_Answers], list[str]]) -> None:
     containers = [f"{number * 37 % 256:02x}" * 32 for number in range(200)]
 
