@@ -27,7 +27,6 @@ from multiarch.audit.daemonset_model import (
 from multiarch.facts import labels as keys
 from multiarch.facts.architectures import Architecture
 from multiarch.facts.taints import Effect, Taint
-from multiarch.facts.tolerations import Toleration
 from multiarch.images.model import Verdict
 from multiarch.manifests.selectors import ARCHITECTURE_LABELS, Expression, Operator
 from multiarch.scheduling.affinity import Term
@@ -56,55 +55,44 @@ def judge_daemon_set(
     daemon: DaemonSet, profile: Profile, architecture: Architecture, known: Collection[Taint] = ()
 ) -> Cell:
     """Return what happens to ``daemon`` on nodes of ``profile``; ``known`` taints stand for an architecture."""
-    nodes = _Nodes(dict(profile.labels), profile.unknown_labels, profile.taints)
-    counterpart = nodes.counterpart(_OTHER[architecture], known)
-    taints = _untolerated(daemon.spec.tolerations, nodes.taints, known)
-    placed = _all((not taints, nodes.allowed(daemon)))
-    reasons = [*taints]
-    if placed is not True:
-        reasons += _placement(daemon, nodes, _has(daemon.spec.tolerations, nodes.taints, known))
-    images = _images(daemon.containers, architecture)
+    nodes = _Nodes(daemon, known, dict(profile.labels), profile.unknown_labels, profile.taints)
+    placed, images = nodes.placed(), _images(daemon.containers, architecture)
+    reasons = (*nodes.untolerated(), *(nodes.placement() if placed is not True else ()), *images)
     if daemon.doubt:
-        return Cell(
-            DaemonSetOutcome.UNKNOWN, reasons=(CellReason(CellCause.CONFIGURATION, daemon.doubt), *reasons, *images)
-        )
+        return Cell(DaemonSetOutcome.UNKNOWN, reasons=(CellReason(CellCause.CONFIGURATION, daemon.doubt), *reasons))
     if placed is False:
-        there = _all(
-            (
-                not _untolerated(daemon.spec.tolerations, counterpart.taints, known),
-                counterpart.allowed(daemon),
-            )
-        )
+        other = _OTHER[architecture]
+        there = nodes.counterpart(other).placed()
         outcome = DaemonSetOutcome.EXCLUDED if there is False else DaemonSetOutcome.KEPT_OFF
-        starts = not any(each.of_architecture for each in _images(daemon.containers, _OTHER[architecture]))
-        return Cell(outcome, finding=there is not False and starts, reasons=(*reasons, *images))
-    return _on_the_nodes(placed is True, (*reasons, *images), images)
-
-
-def _on_the_nodes(placed: bool, reasons: tuple[CellReason, ...], images: list[CellReason]) -> Cell:  # noqa: FBT001 # see judge
-    if not placed:
-        return Cell(DaemonSetOutcome.UNKNOWN, reasons=reasons)
-    if any(each.of_architecture for each in images):
+        starts = not any(each.of_architecture for each in _images(daemon.containers, other))
+        return Cell(outcome, finding=there is not False and starts, reasons=reasons)
+    if placed and any(each.of_architecture for each in images):
         return Cell(DaemonSetOutcome.FAILS, finding=True, reasons=reasons)
-    return Cell(DaemonSetOutcome.UNKNOWN if images else DaemonSetOutcome.RUNS, reasons=reasons)
+    return Cell(DaemonSetOutcome.RUNS if placed and not images else DaemonSetOutcome.UNKNOWN, reasons=reasons)
 
 
 @dataclass(frozen=True, slots=True)
 class _Nodes:
-    """The nodes to check rules against. An answer is true, false, or ``None`` where it is unknown."""
+    """Nodes to check the rules of a DaemonSet against. An answer is true, false, or ``None`` where it is unknown."""
 
+    daemon: DaemonSet
+    known: Collection[Taint]
     labels: Mapping[str, str]
     unknown_labels: frozenset[str]
     taints: tuple[Taint, ...]
 
-    def counterpart(self, architecture: Architecture, known: Collection[Taint]) -> _Nodes:
+    def counterpart(self, architecture: Architecture) -> _Nodes:
         """Return the same nodes of another architecture, without taints that stand for one."""
         labels = {key: str(architecture) if key in ARCHITECTURE_LABELS else value for key, value in self.labels.items()}
-        return replace(
-            self,
-            labels=labels,
-            taints=tuple(taint for taint in self.taints if not make_architecture_cell(taint, known)),
-        )
+        taints = tuple(taint for taint in self.taints if not make_architecture_cell(taint, self.known))
+        return replace(self, labels=labels, taints=taints)
+
+    def placed(self) -> bool | None:
+        """Return whether the DaemonSet has a pod on each of the nodes."""
+        affinity = self.daemon.spec.affinity
+        terms = True if affinity.required is None else _any(self.meet_term(term) for term in affinity.required)
+        pairs = (*affinity.selector, *self.daemon.requires.items())
+        return _all((not self.untolerated(), *(self.meet(_pair(*pair)) for pair in pairs), terms))
 
     def meet(self, expression: Expression) -> bool | None:
         if expression.key in self.unknown_labels and not expression.invalid:
@@ -115,11 +103,64 @@ class _Nodes:
     def meet_term(self, term: Term) -> bool | None:
         return False if term.empty else _all(self.meet(each) for each in (*term.expressions, *term.fields))
 
-    def allowed(self, daemon: DaemonSet) -> bool | None:
-        affinity = daemon.spec.affinity
-        terms = True if affinity.required is None else _any(self.meet_term(term) for term in affinity.required)
-        pairs = (*affinity.selector, *daemon.requires.items())
-        return _all((*(self.meet(_pair(*pair)) for pair in pairs), terms))
+    def tolerates(self, taint: Taint) -> bool:
+        """Return whether a pod may stay. One that tolerates NoExecute for seconds is created and evicted forever."""
+        return any(
+            each.tolerates(taint) and (taint.effect is not Effect.NO_EXECUTE or each.seconds is None)
+            for each in self.daemon.spec.tolerations
+        )
+
+    def hard_taints(self) -> Iterator[Taint]:
+        return (taint for taint in self.taints if taint.effect is not Effect.PREFER_NO_SCHEDULE)
+
+    def untolerated(self) -> list[CellReason]:
+        tolerations = self.daemon.spec.tolerations
+        found = []
+        for taint in self.hard_taints():
+            if self.tolerates(taint):
+                continue
+            brief = next((each for each in tolerations if each.tolerates(taint)), None)
+            text = explain_untolerated(tolerations, taint)
+            if brief is not None:
+                text = f"tolerates {taint} for {brief.seconds} seconds only, then is evicted"
+            found.append(CellReason(CellCause.TAINT, text, make_architecture_cell(taint, self.known)))
+        return found
+
+    def placement(self) -> list[CellReason]:
+        """Return every rule on labels that is not met, or may not be."""
+        affinity, before = self.daemon.spec.affinity, self._tolerated()
+        found = []
+        for key, value in self.daemon.requires.items():
+            if (met := self.meet(_pair(key, value))) is not True:
+                cause, text = _REQUIRED[key]
+                found.append(CellReason(cause, _said(f"{text} {value}", met, "")))
+        for key, value in affinity.selector:
+            met = self.meet(_pair(key, value))
+            if met is not True:
+                own = met is False and key in ARCHITECTURE_LABELS
+                text = f"nodeSelector requires {key}={value}"
+                found.append(CellReason(CellCause.NODE_SELECTOR, _said(text, met, before if own else ""), own))
+        if affinity.required is None or _any(self.meet_term(term) for term in affinity.required) is True:
+            return found
+        if not affinity.required:
+            text = "the required node affinity has no terms, which matches no node"
+            return [*found, CellReason(CellCause.NODE_AFFINITY, text)]
+        return found + [self._of_term(number, term, before) for number, term in enumerate(affinity.required, start=1)]
+
+    def _tolerated(self) -> str:
+        """Return what to put before a rule on labels if the taint that stands for the architecture is tolerated."""
+        taints = [each for each in self.hard_taints() if make_architecture_cell(each, self.known)]
+        tolerated = [str(each) for each in taints if self.tolerates(each)]
+        return f"has the toleration for {' and '.join(tolerated)}, but " if tolerated else ""
+
+    def _of_term(self, number: int, term: Term, before: str) -> CellReason:
+        if term.empty:
+            return CellReason(CellCause.NODE_AFFINITY, f"affinity term {number} is empty, which matches no node")
+        met = self.meet_term(term)
+        unmet = [each for each in (*term.expressions, *term.fields) if self.meet(each) is met]
+        own = met is False and all(each.key in ARCHITECTURE_LABELS and not each.invalid for each in unmet)
+        text = f"affinity term {number} requires {' and '.join(map(_written, unmet))}"
+        return CellReason(CellCause.NODE_AFFINITY, _said(text, met, before if own else ""), own)
 
 
 def _all(answers: Iterable[bool | None]) -> bool | None:
@@ -134,75 +175,6 @@ def _any(answers: Iterable[bool | None]) -> bool | None:
 
 def _pair(key: str, value: str) -> Expression:
     return Expression(key, Operator.IN, (value,))
-
-
-def _hard(taints: Iterable[Taint]) -> Iterator[Taint]:
-    return (taint for taint in taints if taint.effect is not Effect.PREFER_NO_SCHEDULE)
-
-
-def _tolerates(tolerations: Iterable[Toleration], taint: Taint) -> bool:
-    """Whether a pod may stay. One that tolerates ``NoExecute`` for some seconds is recreated and evicted forever."""
-    return any(
-        each.tolerates(taint) and (taint.effect is not Effect.NO_EXECUTE or each.seconds is None)
-        for each in tolerations
-    )
-
-
-def _untolerated(
-    tolerations: tuple[Toleration, ...], taints: Iterable[Taint], known: Collection[Taint]
-) -> list[CellReason]:
-    found = []
-    for taint in _hard(taints):
-        if _tolerates(tolerations, taint):
-            continue
-        brief = next((each for each in tolerations if each.tolerates(taint)), None)
-        text = explain_untolerated(tolerations, taint)
-        if brief is not None:
-            text = f"tolerates {taint} for {brief.seconds} seconds only, then is evicted"
-        found.append(CellReason(CellCause.TAINT, text, make_architecture_cell(taint, known)))
-    return found
-
-
-def _has(tolerations: tuple[Toleration, ...], taints: Iterable[Taint], known: Collection[Taint]) -> str:
-    """Return what to put before a rule on labels if the taint that stands for the architecture is tolerated."""
-    tolerated = [
-        taint for taint in _hard(taints) if make_architecture_cell(taint, known) and _tolerates(tolerations, taint)
-    ]
-    return f"has the toleration for {' and '.join(map(str, tolerated))}, but " if tolerated else ""
-
-
-def _placement(daemon: DaemonSet, nodes: _Nodes, before: str) -> list[CellReason]:
-    """Return every rule on labels that is not met, or may not be."""
-    affinity = daemon.spec.affinity
-    found = []
-    for key, value in daemon.requires.items():
-        if (met := nodes.meet(_pair(key, value))) is not True:
-            cause, text = _REQUIRED[key]
-            found.append(CellReason(cause, _said(f"{text} {value}", met, "")))
-    for key, value in affinity.selector:
-        met = nodes.meet(_pair(key, value))
-        if met is not True:
-            own = met is False and key in ARCHITECTURE_LABELS
-            text = f"nodeSelector requires {key}={value}"
-            found.append(CellReason(CellCause.NODE_SELECTOR, _said(text, met, before if own else ""), own))
-    if affinity.required is None or _any(nodes.meet_term(term) for term in affinity.required) is True:
-        return found
-    if not affinity.required:
-        return [
-            *found,
-            CellReason(CellCause.NODE_AFFINITY, "the required node affinity has no terms, which matches no node"),
-        ]
-    return found + [_of_term(number, term, nodes, before) for number, term in enumerate(affinity.required, start=1)]
-
-
-def _of_term(number: int, term: Term, nodes: _Nodes, before: str) -> CellReason:
-    if term.empty:
-        return CellReason(CellCause.NODE_AFFINITY, f"affinity term {number} is empty, which matches no node")
-    met = nodes.meet_term(term)
-    unmet = [each for each in (*term.expressions, *term.fields) if nodes.meet(each) is met]
-    own = met is False and all(each.key in ARCHITECTURE_LABELS and not each.invalid for each in unmet)
-    text = f"affinity term {number} requires {' and '.join(map(_written, unmet))}"
-    return CellReason(CellCause.NODE_AFFINITY, _said(text, met, before if own else ""), own)
 
 
 def _said(text: str, met: bool | None, before: str) -> str:  # noqa: FBT001 # one of three answers

@@ -17,6 +17,7 @@ from urllib3.util.ssl_ import create_urllib3_context
 from multiarch import __version__
 from multiarch.kubernetes.errors import ClusterError, KubeconfigError
 from multiarch.kubernetes.kubeconfig import read_connection
+from multiarch.kubernetes.resources import JSON, TEXT
 from multiarch.kubernetes.source import ClusterAccess
 from multiarch.registry.errors import format_line
 from multiarch.registry.settings import MIB
@@ -28,10 +29,6 @@ DATA_SECONDS = 60.0
 """Maximum seconds to wait for data."""
 ANSWER_LIMIT = 64 * MIB
 """Maximum bytes of an answer, decompressed. A page of 500 pods has about 5 MB."""
-JSON = "application/json"
-TEXT = "*/*"
-METADATA = f"{JSON};as=PartialObjectMetadataList;g=meta.k8s.io;v=v1"
-"""Formats of an answer; TEXT is a log's, METADATA has the metadata of a list's objects alone."""
 BUSY = (429, 500, 502, 503, 504)
 _UNAUTHORIZED, _REDIRECT = 401, 300
 _NOT_KUBERNETES = "Check that this is the address of an API server."

@@ -12,13 +12,16 @@ from typing import TYPE_CHECKING, Any, Self
 from urllib.parse import urlencode
 
 from multiarch.errors import MultiarchError, OutsideError
-from multiarch.kubernetes.errors import ClusterError, ConflictError, ForbiddenError, find_user
+from multiarch.kubernetes.errors import ClusterError, ConflictError, ForbiddenError
 from multiarch.kubernetes.resources import (
     EVICTIONS,
+    JSON,
     LOGS,
+    METADATA,
     NAMESPACES,
     PODS,
     REVIEWS,
+    TEXT,
     ApiResource,
     strip_unused_fields,
 )
@@ -142,8 +145,6 @@ class KubernetesCluster:
 
         A request that fails is not sent again: a node that does not answer keeps the API server waiting.
         """
-        from multiarch.kubernetes.client import TEXT  # noqa: PLC0415 (as above)
-
         wanted = {"container": container, "tailLines": "10", "limitBytes": "16384", "previous": str(previous).lower()}
         path = f"{PODS.path(namespace, pod)}/log?{urlencode(wanted)}"
         answer = self._client.send("GET", path, busy=(), accept=TEXT)
@@ -154,8 +155,6 @@ class KubernetesCluster:
 
     def list_metadata(self, resource: ApiResource, selector: str) -> Iterator[dict[str, Any]]:
         """Yield the metadata of objects with these labels in all namespaces; of Secrets, never what they hold."""
-        from multiarch.kubernetes.client import METADATA  # noqa: PLC0415 (as above)
-
         query = {"labelSelector": selector, "limit": str(PAGE)}
         yield from (each.value["metadata"] for each in self._listed(resource, None, query, METADATA))
 
@@ -239,7 +238,7 @@ class KubernetesCluster:
         return ""
 
     def _listed(
-        self, resource: ApiResource, namespace: str | None, query: Mapping[str, str], accept: str = "application/json"
+        self, resource: ApiResource, namespace: str | None, query: Mapping[str, str], accept: str = JSON
     ) -> Iterator[LoadedObject]:
         more = ""
         while True:
@@ -280,14 +279,7 @@ class KubernetesCluster:
         what = f"{verb} {resource.plural}{f' {name}' if name else ''}"
         said = answer.message.rstrip(".")
         if status == _FORBIDDEN and not _BY_ADMISSION.search(said):
-            return ForbiddenError(
-                verb=verb,
-                resource=resource.plural,
-                group=resource.group,
-                namespace=namespace,
-                name=name,
-                user=find_user(said),
-            )
+            return ForbiddenError(verb, resource, namespace, name, said)
         if status == _NOT_FOUND and name:
             return MultiarchError(f"There is no {resource.kind} {name} in the cluster of context {self.name}.")
         said = f": {said}" if said else ""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from multiarch.errors import MultiarchError, OutsideError
+from multiarch.kubernetes.resources import ApiResource
 
 _USER = re.compile(r'User "([^"]*)"')
 
@@ -29,23 +30,16 @@ class ConflictError(ClusterError):
 class ForbiddenError(ClusterError):
     """Something that RBAC does not allow: ``verb`` on ``resource``; ``namespace`` None is the whole cluster."""
 
-    def __init__(
-        self, *, verb: str, resource: str, group: str, namespace: str | None, name: str | None, user: str | None
-    ) -> None:
-        """``user`` is the name that the API server knows the caller by."""
-        what = f"{resource} {name}" if name else resource
+    def __init__(self, verb: str, resource: ApiResource, namespace: str | None, name: str | None, said: str) -> None:
+        """``said`` is the API server's message, with the name that it knows the caller by."""
+        user = _USER.search(said)
+        what = f"{resource.plural} {name}" if name else resource.plural
         where = f"in namespace {namespace}" if namespace else "in the whole cluster"
         kind = "a Role there" if namespace else "a ClusterRole"
         names = f', resourceNames: ["{name}"]' if name else ""
-        rule = f'{{apiGroups: ["{group}"], resources: ["{resource}"], verbs: ["{verb}"]{names}}}'
+        rule = f'{{apiGroups: ["{resource.group}"], resources: ["{resource.plural}"], verbs: ["{verb}"]{names}}}'
         super().__init__(
-            f"{user or 'The user'} may not {verb} {what} {where}.",
+            f"{user[1] if user else 'The user'} may not {verb} {what} {where}.",
             hint=f"Grant it with this rule in {kind}: {rule}.",
             status=403,
         )
-
-
-def find_user(message: str) -> str | None:
-    """Return the name that the API server knows the caller by, from its message about a missing right."""
-    found = _USER.search(message)
-    return found.group(1) if found else None

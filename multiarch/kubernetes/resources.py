@@ -62,6 +62,10 @@ CONFIG_MAPS = ApiResource("ConfigMap", "", "configmaps")
 REVIEWS = ApiResource("SelfSubjectAccessReview", "authorization.k8s.io", "selfsubjectaccessreviews", namespaced=False)
 LEASES = ApiResource("Lease", "coordination.k8s.io", "leases")
 
+JSON = "application/json"
+TEXT = "*/*"
+METADATA = f"{JSON};as=PartialObjectMetadataList;g=meta.k8s.io;v=v1"
+"""Formats of an answer; TEXT is a log's, METADATA has the metadata of a list's objects alone."""
 _CONTAINERS = ("containers", "initContainers", "ephemeralContainers")
 _APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
 _NOT_OF_CONTAINERS = (

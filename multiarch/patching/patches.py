@@ -9,6 +9,7 @@ each of these lists whole, and must be made again when the list changes; JSON Pa
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from typing import Any
 
 from multiarch.errors import KeyPath, MultiarchError
 from multiarch.manifests.templates import PodSpecPlace, UnknownContainers, find_templates
@@ -130,26 +131,19 @@ def _merge(patch: Json, template: PodSpecPlace, transformed: Transformed) -> Non
             f"{template.title}: {template.spec.path}: is in a list, which a merge patch would replace.",
             hint="Use --format json-patch, or change the manifest.",
         )
-    for addition in transformed.additions:
-        # A list is replaced, so it is given whole; mappings are merged, so only what leads there is given.
-        into: Json = patch
-        source: object = transformed.spec
-        for key in template.path:
-            into = _child(into, str(key))
-        for key in addition.path:
-            inner = source.get(str(key)) if isinstance(source, Mapping) else None
-            if isinstance(inner, Mapping) and str(key) != addition.path[-1]:
-                into, source = _child(into, str(key)), inner
-                continue
-            into[str(key)] = inner
-            break
+    into: Any = patch
+    for key in template.path:
+        into = into.setdefault(str(key), {})
+    before = template.spec.mapping()
+    for name in dict.fromkeys(str(addition.path[0]) for addition in transformed.additions):
+        into[name] = _differing(before.get(name), transformed.spec[name])
 
 
-def _child(parent: Json, key: str) -> Json:
-    found = parent.setdefault(key, {})
-    if not isinstance(found, dict):
-        raise TypeError(key)
-    return found
+def _differing(before: object, after: object) -> object:
+    """Return what a merge has to be given: of mappings what differs, because they are merged; a list whole."""
+    if not isinstance(before, Mapping) or not isinstance(after, Mapping):
+        return after
+    return {key: _differing(before.get(key), value) for key, value in after.items() if value != before.get(key)}
 
 
 def _pointer(path: KeyPath) -> str:

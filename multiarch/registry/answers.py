@@ -40,7 +40,7 @@ _BEFORE: tuple[tuple[type[Exception], RegistryReason, str], ...] = (
     (UnicodeError, RegistryReason.UNREACHABLE, "{host} is not a valid host name"),
     (aiohttp.ConnectionTimeoutError, RegistryReason.UNREACHABLE, "connecting to {host} timed out"),
     (aiohttp.ServerTimeoutError, RegistryReason.TIMEOUT, "{host} sent nothing for too long"),
-    (TimeoutError, RegistryReason.TIMEOUT, "{host} did not finish within {seconds:.0f} s"),
+    (TimeoutError, RegistryReason.TIMEOUT, "{host} did not finish within {seconds} s"),
     (aiohttp.ClientConnectorDNSError, RegistryReason.UNREACHABLE, "can't resolve {host}"),
     (aiohttp.ClientProxyConnectionError, RegistryReason.UNREACHABLE, "can't connect to the proxy for {host}"),
     (aiohttp.ClientHttpProxyError, RegistryReason.UNREACHABLE, "the proxy rejected a connection to {host}"),
@@ -130,7 +130,7 @@ def translate_failures(operation: ReadOperation, host: str) -> Iterator[None]:
                 RegistryReason.NOT_ALLOWED, rejected.rejection.text, rejected.rejection.hint
             ) from error
         reason, detail = _described(error)
-        detail = detail.format(host=host, seconds=operation.deadline.seconds)
+        detail = detail.replace("{host}", host).replace("{seconds}", f"{operation.deadline.seconds:.0f}")
         raise operation.error(reason, detail) from error
 
 
@@ -138,7 +138,7 @@ def _described(error: Exception) -> tuple[RegistryReason, str]:
     if isinstance(error, aiohttp.ClientConnectorCertificateError):
         fault = error.certificate_error
         text = fault.verify_message if isinstance(fault, ssl.SSLCertVerificationError) else str(fault)
-        return RegistryReason.UNTRUSTED, f"{{host}}: {_escaped(text)}"
+        return RegistryReason.UNTRUSTED, f"{{host}}: {text}"
     if isinstance(error, aiohttp.ClientConnectorSSLError):
         return _tls(error.os_error)
     for kind, reason, detail in _BEFORE:
@@ -155,8 +155,4 @@ def _tls(error: OSError) -> tuple[RegistryReason, str]:
     if reason in _NOT_TLS:
         return RegistryReason.REJECTED_HTTP, "{host} does not speak TLS"
     text = reason.lower().replace("_", " ") or "the handshake failed"
-    return RegistryReason.UNREACHABLE, f"{{host}}: TLS: {_escaped(text)}"
-
-
-def _escaped(text: str) -> str:
-    return text.replace("{", "{{").replace("}", "}}")
+    return RegistryReason.UNREACHABLE, f"{{host}}: TLS: {text}"

@@ -48,8 +48,6 @@ class HostsFileError(MultiarchError):
             f"{file}: {fault}.",
             hint="See https://github.com/containerd/containerd/blob/main/docs/hosts.md for the format.",
         )
-        self.file = file
-        self.fault = fault
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from multiarch.kubernetes.errors import ClusterError, ForbiddenError
+from multiarch.kubernetes.resources import EVICTIONS, PODS
 from multiarch.rebalance.model import Result
 from tests.rebalance.runs import API, number_of_calls, results, run, world
 from tests.rebalance.world import KilledError, away, killed, only
@@ -84,7 +85,7 @@ def test_an_api_server_that_starts_may_reject_for_a_while() -> None:
 
     def starting(_number: int, name: str) -> None:
         if 20 <= made.seconds < 30:
-            raise ForbiddenError(verb=name, resource="pods", group="", namespace=None, name=None, user="me")
+            raise ForbiddenError(name, PODS, None, None, "")
 
     made.before = starting
     report = run(made)
@@ -97,9 +98,7 @@ def test_a_missing_right_stops_the_run_and_uncordons() -> None:
 
     def reject(_number: int, name: str) -> None:
         if name == "evict":
-            raise ForbiddenError(
-                verb="create", resource="pods/eviction", group="", namespace="shop", name=None, user="me"
-            )
+            raise ForbiddenError("create", EVICTIONS, "shop", None, "")
 
     made.before = reject
     report = run(made)

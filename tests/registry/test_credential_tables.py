@@ -18,7 +18,6 @@ from multiarch.registry.credentials.docker_config import DockerConfig
 from multiarch.registry.credentials.model import Credential
 from multiarch.registry.credentials.pull_secrets import PullSecrets
 from multiarch.registry.reference import parse_reference
-from tests.registry.test_credentials import with_helper
 
 PAIR = base64.b64encode(b"foo:bar").decode()
 ROW = {"auth": PAIR}
@@ -30,10 +29,8 @@ def from_pull_secret(table: Mapping[str, object], image: str) -> list[tuple[str,
     return pairs(asyncio.run(secrets.for_repository(parse_reference(image))))
 
 
-def from_docker(
-    content: Mapping[str, object], image: str, environ: Mapping[str, str] | None = None
-) -> list[tuple[str, str]]:
-    config = DockerConfig(Path("config.json"), content, environ)
+def from_docker(content: Mapping[str, object], image: str) -> list[tuple[str, str]]:
+    config = DockerConfig(Path("config.json"), content)
     return pairs(asyncio.run(config.for_repository(parse_reference(image))))
 
 
@@ -141,7 +138,5 @@ def test_the_hub_s_own_key_is_the_last_resort() -> None:
         ({"auths": {"r.io": ROW}, "credHelpers": {"r.io": ""}, "credsStore": "missing"}, ["foo"]),
     ],
 )
-def test_docker_s_configuration_with_nulls_and_empty_helpers(
-    tmp_path: Path, content: Mapping[str, object], found: list[str]
-) -> None:
-    assert [user for user, _ in from_docker(content, "r.io/app", with_helper(tmp_path))] == found
+def test_docker_s_configuration_with_nulls_and_empty_helpers(content: Mapping[str, object], found: list[str]) -> None:
+    assert [user for user, _ in from_docker(content, "r.io/app")] == found

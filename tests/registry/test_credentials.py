@@ -35,12 +35,12 @@ def users(credentials: Credentials, image: str) -> list[str]:
     return [credential.username for credential in found]
 
 
-def config(content: Mapping[str, object], environ: Mapping[str, str] | None = None) -> DockerConfig:
-    return DockerConfig(Path("config.json"), content, environ)
+def config(content: Mapping[str, object]) -> DockerConfig:
+    return DockerConfig(Path("config.json"), content)
 
 
 @pytest.fixture
-def helper(tmp_path: Path) -> Path:
+def helper(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A helper ``tests`` that counts its calls and knows one registry, one with an identity token, and fails else."""
     answers = {
         "known.io": json.dumps({"ServerURL": "known.io", "Username": "helped", "Secret": SECRET}),
@@ -62,11 +62,8 @@ esac
 """
     )
     script.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path), prepend=os.pathsep)
     return tmp_path
-
-
-def with_helper(folder: Path) -> dict[str, str]:
-    return {"PATH": f"{folder}:{os.environ['PATH']}"}
 
 
 @pytest.mark.parametrize(
@@ -91,20 +88,21 @@ def test_the_longer_path_comes_first() -> None:
     assert users(config({"auths": table}), "quay.io/team/app") == ["app", "team", "all"]
 
 
-def test_a_helper_counts_before_the_store_and_the_store_before_the_file(helper: Path) -> None:
+@pytest.mark.usefixtures("helper")
+def test_a_helper_counts_before_the_store_and_the_store_before_the_file() -> None:
     content: dict[str, object] = {"auths": {"known.io": auth("file"), "other.io": auth("file")}}
     assert users(config(content), "known.io/app") == ["file"]
     content["credHelpers"] = {"known.io": "tests"}
-    assert users(config(content, with_helper(helper)), "known.io/app") == ["helped"]
-    assert users(config(content, with_helper(helper)), "other.io/app") == ["file"]
+    assert users(config(content), "known.io/app") == ["helped"]
+    assert users(config(content), "other.io/app") == ["file"]
     content = {"auths": {"nowhere.io": auth("file")}, "credsStore": "tests"}
-    assert users(config(content, with_helper(helper)), "known.io/app") == ["helped"]
-    assert users(config(content, with_helper(helper)), "nowhere.io/app") == []
-    assert users(config(content, with_helper(helper)), "nginx") == ["hub"]
+    assert users(config(content), "known.io/app") == ["helped"]
+    assert users(config(content), "nowhere.io/app") == []
+    assert users(config(content), "nginx") == ["hub"]
 
 
 def test_a_helper_is_asked_once_by_many(helper: Path) -> None:
-    content = config({"credsStore": "tests"}, with_helper(helper))
+    content = config({"credsStore": "tests"})
 
     async def ask() -> None:
         await asyncio.gather(*(content.for_repository(parse_reference(f"known.io/app{n}")) for n in range(20)))
@@ -113,12 +111,14 @@ def test_a_helper_is_asked_once_by_many(helper: Path) -> None:
     assert (helper / "calls").read_text() == "get known.io\n"
 
 
-def test_a_helper_may_know_an_identity_token(helper: Path) -> None:
-    content = config({"credHelpers": {"token.io": "tests"}}, with_helper(helper))
+@pytest.mark.usefixtures("helper")
+def test_a_helper_may_know_an_identity_token() -> None:
+    content = config({"credHelpers": {"token.io": "tests"}})
     (found,) = asyncio.run(content.for_repository(parse_reference("token.io/app")))
     assert (found.identity_token, found.password) == (SECRET, "")
 
 
+@pytest.mark.usefixtures("helper")
 @pytest.mark.parametrize(
     ("name", "image", "words"),
     [
@@ -128,8 +128,8 @@ def test_a_helper_may_know_an_identity_token(helper: Path) -> None:
         ("../../bin/sh", "any.io/app", "'../../bin/sh' is not a valid helper name"),
     ],
 )
-def test_a_helper_that_fails_is_said_in_one_line(helper: Path, name: str, image: str, words: str) -> None:
-    content = config({"credsStore": name}, with_helper(helper))
+def test_a_helper_that_fails_is_said_in_one_line(name: str, image: str, words: str) -> None:
+    content = config({"credsStore": name})
     with pytest.raises(RegistryError) as caught:
         users(content, image)
     assert caught.value.reason is RegistryReason.CREDENTIALS
@@ -144,9 +144,10 @@ def test_what_a_helper_that_hangs_has_started_is_ended_too(
     script = tmp_path / "docker-credential-forks"
     script.write_text(f"#!/bin/sh\nsleep 60 &\necho $! > {tmp_path}/child\n{end}\n")
     script.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path), prepend=os.pathsep)
     monkeypatch.setattr("multiarch.registry.credentials.helpers.TIMEOUT", 0.5)
     with pytest.raises(RegistryError, match="docker-credential-forks did not finish"):
-        users(config({"credsStore": "forks"}, with_helper(tmp_path)), "any.io/app")
+        users(config({"credsStore": "forks"}), "any.io/app")
     child = int((tmp_path / "child").read_text())
     deadline = time.monotonic() + 5
     while _runs(child):

@@ -9,6 +9,7 @@ import json
 import time
 from collections.abc import Mapping
 from pathlib import Path
+from unittest.mock import patch
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -152,10 +153,10 @@ def test_any_answers_end_in_a_result_or_one_line(given_answers: list[bytes]) -> 
 def test_any_configuration_of_docker_is_read_or_rejected(content: object, image: str) -> None:
     if not isinstance(content, dict):
         content = {"auths": content}
-    # No helper is on this path.
     try:
-        config = DockerConfig(Path("config.json"), content, {"PATH": "/nowhere"})
-        shown = repr(asyncio.run(config.for_repository(parse_reference(image))))
+        config = DockerConfig(Path("config.json"), content)
+        with patch.dict("os.environ", PATH="/nowhere"):  # has no helper
+            shown = repr(asyncio.run(config.for_repository(parse_reference(image))))
     except (DockerConfigError, RegistryError) as error:
         shown = str(error)
     assert SECRET not in shown

@@ -45,7 +45,7 @@ def read_settings(data: Answer, devices: Iterable[str]) -> NodeSettings:
     volumes = {each.get("DeviceName"): each.get("Ebs", {}) for each in data.get("BlockDeviceMappings", ())}
     volume: Answer = next((volumes[device] for device in devices if device in volumes), {})
     own = [text for key, text in _OWN_DATA.items() if data.get(key)]
-    interfaces = data.get("NetworkInterfaces", ())
+    interfaces, profile = data.get("NetworkInterfaces", ()), data.get("IamInstanceProfile", {})
     if any(each.get("InterfaceType", "interface") != "interface" for each in interfaces):
         own.append("its EFA interfaces")
     if volume.get("KmsKeyId"):
@@ -61,7 +61,7 @@ def read_settings(data: Answer, devices: Iterable[str]) -> NodeSettings:
         instance_type=data.get("InstanceType", ""),
         spot=data.get("InstanceMarketOptions", {}).get("MarketType") == "spot",
         user_data=data.get("UserData", ""),
-        profile=_get_profile(data.get("IamInstanceProfile", {})),
+        profile=str(profile.get("Name") or str(profile.get("Arn", "")).rpartition("/")[2]),
         security_groups=tuple(
             sorted(
                 {*data.get("SecurityGroupIds", ()), *(name for each in interfaces for name in each.get("Groups", ()))}
@@ -69,10 +69,6 @@ def read_settings(data: Answer, devices: Iterable[str]) -> NodeSettings:
         ),
         own=tuple(own),
     )
-
-
-def _get_profile(written: Answer) -> str:
-    return str(written.get("Name") or str(written.get("Arn", "")).rpartition("/")[2])
 
 
 def find_image_family(image: Answer | None) -> tuple[AmiFamily | None, bool]:

@@ -39,8 +39,6 @@ class DockerConfigError(MultiarchError):
     def __init__(self, file: Path, fault: str) -> None:
         """``fault`` has no full stop and contains no secret."""
         super().__init__(f"{file}: {fault}.", hint="`docker login` writes this file; DOCKER_CONFIG sets its folder.")
-        self.file = file
-        self.fault = fault
 
 
 def find_config_file(environ: Mapping[str, str]) -> Path:
@@ -56,23 +54,14 @@ class DockerConfig:
     what it had before is used.
     """
 
-    def __init__(
-        self,
-        file: Path,
-        content: Mapping[str, object],
-        environ: Mapping[str, str] | None = None,
-        written: bytes | None = None,
-    ) -> None:
-        """Use ``load`` to read a file. ``environ`` is the helpers' environment, by default the process's own.
-
-        ``written`` is what was read of the file, None if it is not read again.
+    def __init__(self, file: Path, content: Mapping[str, object], written: bytes | None = None) -> None:
+        """Use ``load`` to read a file; ``written`` is what was read of it, None if it is not read again.
 
         Raises:
             DockerConfigError: the content is invalid.
         """
         self._file = file
         self._written = written
-        self._environ = environ
         self._take(content)
         self._known: TTLCache[tuple[str, str], tuple[Credential, ...]] = TTLCache(REMEMBERED, ttl=_HELPER_SECONDS)
         self._locks: LRUCache[tuple[str, str], asyncio.Lock] = LRUCache(REMEMBERED)
@@ -133,7 +122,7 @@ class DockerConfig:
             if known is not None:
                 return known
             try:
-                found = await helpers.query_helper(helper, server, self._environ)
+                found = await helpers.query_helper(helper, server)
             except helpers.HelperError as error:
                 raise RegistryError(
                     RegistryReason.CREDENTIALS,
@@ -145,7 +134,7 @@ class DockerConfig:
             return known
 
 
-def load_docker_config(file: Path, environ: Mapping[str, str] | None = None) -> DockerConfig:
+def load_docker_config(file: Path) -> DockerConfig:
     """Read a ``config.json``; a missing file has no credentials.
 
     Raises:
@@ -159,7 +148,7 @@ def load_docker_config(file: Path, environ: Mapping[str, str] | None = None) -> 
         raise DockerConfigError(file, f"can't read the file ({error.strerror or error})") from None
     # A pipe is read once.
     again = written if file.is_file() or not file.exists() else None
-    return DockerConfig(file, _parsed(file, written), environ, again)
+    return DockerConfig(file, _parsed(file, written), again)
 
 
 def _parsed(file: Path, written: bytes) -> Mapping[str, object]:

@@ -11,7 +11,6 @@ import os
 import re
 import shutil
 import signal
-from collections.abc import Mapping
 
 from multiarch.registry.credentials.model import Credential
 from multiarch.registry.decoding import decode_json
@@ -29,7 +28,7 @@ class HelperError(Exception):
     """A credential helper failed; the message contains no secret."""
 
 
-async def query_helper(name: str, server: str, environ: Mapping[str, str] | None = None) -> Credential | None:
+async def query_helper(name: str, server: str) -> Credential | None:
     """Return the credential that ``docker-credential-NAME get`` prints for ``server``, or None if it has none.
 
     Raises:
@@ -38,10 +37,10 @@ async def query_helper(name: str, server: str, environ: Mapping[str, str] | None
     program = f"docker-credential-{name}"
     if not _NAME.fullmatch(name):
         raise HelperError(f"{name!r} is not a valid helper name")
-    found = shutil.which(program, path=None if environ is None else environ.get("PATH", ""))
+    found = shutil.which(program)
     if found is None:
         raise HelperError(f"{program} is not on PATH")
-    code, output, errors = await _run(program, found, server, environ)
+    code, output, errors = await _run(program, found, server)
     if code != 0:
         # By the protocol, errors are on standard output; never show a secret.
         if any(text in output.lower() for text in _NOT_FOUND):
@@ -51,11 +50,11 @@ async def query_helper(name: str, server: str, environ: Mapping[str, str] | None
     return _read(program, output)
 
 
-async def _run(program: str, found: str, server: str, environ: Mapping[str, str] | None) -> tuple[int, str, str]:
+async def _run(program: str, found: str, server: str) -> tuple[int, str, str]:
     pipe = asyncio.subprocess.PIPE
     try:
         process = await asyncio.create_subprocess_exec(
-            found, "get", stdin=pipe, stdout=pipe, stderr=pipe, env=environ, start_new_session=True
+            found, "get", stdin=pipe, stdout=pipe, stderr=pipe, start_new_session=True
         )
     except OSError as error:
         raise HelperError(f"can't start {program} ({error.strerror})") from error

@@ -23,14 +23,12 @@ _DATA = {DOCKER_CONFIG_JSON: ".dockerconfigjson", DOCKER_CFG: ".dockercfg"}
 
 
 class PullSecretError(MultiarchError):
-    """An invalid pull secret; ``name`` is ``NAMESPACE/NAME``."""
+    """An invalid pull secret."""
 
     def __init__(self, name: str, fault: str) -> None:
-        """``fault`` has no full stop and contains no secret."""
+        """``name`` is ``NAMESPACE/NAME``; ``fault`` has no full stop and contains no secret."""
         hint = "`kubectl create secret docker-registry` creates a valid one."
         super().__init__(f"Secret {name}: {fault}.", hint=hint)
-        self.name = name
-        self.fault = fault
 
 
 @dataclass(frozen=True, slots=True)
