@@ -95,4 +95,4 @@ def judge_releases(secrets: Iterable[Mapping[str, object]], own: AbstractSet[str
         for (name, namespace), (revision, status) in sorted(latest.items())
         if status != "deployed"
     )
-    return judge_faults("helm release", f"{len(latest)} of the stack's {len(own)} are deployed", faults)
+    return judge_faults("helm release", f"{len(latest)} of {len(own)} are installed, and none has failed", faults)

@@ -27,7 +27,7 @@ _PERCENT = re.compile(r"[0-9]{1,3}(?:\.[0-9]{1,2})?%", re.ASCII)
 
 def plan_kubelet(settings: Kubelet, path: KeyPath, family: AmiFamily, report: ProblemReport) -> KubeletPlan:
     """Derive what the kubelet is told, reporting what it would not start with."""
-    written = settings.read_written()
+    written = {key: value for key, value in settings.read_written().items() if value is not None}
     if not written:
         return KubeletPlan()
     if not get_family(family).takes_kubelet:

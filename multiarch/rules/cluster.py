@@ -94,8 +94,9 @@ CLUSTER = (
             "Write policies or statements; policies: [] if it needs none."),
     error("pod-identity-agent", "pods that get their IAM role from the Pod Identity agent, without it: those of an "
           "autoscaler, an add-on, the webhook, rebalancing, or `iam.serviceAccounts`",
-          "Leave addons.podIdentityAgent on, or do without the roles: policies: [] of an add-on, registries.ecr: false "
-          "of the webhook, ecrRepositories: [] of rebalance, credentials: irsa of a service account."),
+          "Leave addons.podIdentityAgent on, or do without the roles: turn off addons.ebsCsi, autoscaling.use: none, "
+          "policies: [] of another add-on, registries.ecr: false of the webhook, ecrRepositories: [] of rebalance, "
+          "credentials: irsa of a service account."),
     warning("no-vpc-cni", "`addons.vpcCni` turned off; without a CNI nodes never become ready",
             "Install another CNI as soon as the cluster exists."),
     error("storage-class", "`storageClass: true` without the EBS CSI driver",

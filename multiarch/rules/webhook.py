@@ -7,7 +7,7 @@ from multiarch.rules.rule import error, warning
 # fmt: off
 WEBHOOK = (
     error("image-missing", "`admissionWebhook` or `rebalance` without an image: there is no public one",
-          "Push the project's image to a registry of yours, and name it in admissionWebhook.image."),
+          "Push the project's image to a registry of yours, and name it in admissionWebhook.image or rebalance.image."),
     error("image", "an image of `admissionWebhook` or `rebalance` that is not an image reference",
           "Write REGISTRY/REPOSITORY@sha256:DIGEST."),
     warning("webhook-image-not-pinned", "an `admissionWebhook.image` without a digest: the tag may be moved",

@@ -38,7 +38,8 @@ PolicyArn = Annotated[str, Field(pattern=_POLICY)]
 def _reject_host(repository: str) -> str:
     """Return a repository without its registry's host: IAM would look for one of that name."""
     if re.match(r"[0-9]{12}\.dkr[.-]ecr[.-]", repository):
-        raise ValueError(f"{repository} has the registry's host before the repository's name")
+        name = repository.partition("/")[2] or "shop/*"
+        raise ValueError(f"{repository} has the registry's host before the repository's name: write {name}")
     return repository
 
 

@@ -94,6 +94,8 @@ def tidy_schema(value: Any) -> Any:  # noqa: ANN401  (JSON)
             continue
         plain = " ".join(inner.replace("``", "").split()) if key == "description" and isinstance(inner, str) else inner
         written[key] = tidy_schema(plain)
+    if "patternProperties" in written:  # pydantic allows keys of other forms there, which loading rejects
+        written.setdefault("additionalProperties", False)
     return written
 
 

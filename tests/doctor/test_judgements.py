@@ -166,9 +166,9 @@ def test_a_plugin_that_may_not_be_downloaded_stops_an_up() -> None:
 @pytest.mark.parametrize(
     ("revisions", "state", "said"),
     [
-        ([(9, "failed"), (10, "deployed")], CheckState.OK, "1 of the stack's 2 are deployed"),
+        ([(9, "failed"), (10, "deployed")], CheckState.OK, "1 of 2 are installed, and none has failed"),
         ([(10, "failed"), (9, "deployed")], CheckState.FAILED, "n/karpenter is failed (revision 10), not deployed"),
-        ([], CheckState.OK, "0 of the stack's 2"),
+        ([], CheckState.OK, "0 of 2 are installed"),
     ],
 )
 def test_the_latest_revision_of_the_stacks_own_releases_counts(

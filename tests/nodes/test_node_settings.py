@@ -98,6 +98,10 @@ def test_what_nodes_do_not_start_with_is_rejected(case: Case) -> None:
     check_contradiction(*case)
 
 
+def test_a_setting_that_is_null_is_the_kubelets_own() -> None:
+    assert web(kubelet={"containerLogMaxSize": None}).kubelet == web().kubelet
+
+
 def test_pods_get_what_the_settings_leave() -> None:
     by_default, left = get_node_resources(web()), get_node_resources(web(kubelet=EVERYTHING))
     # m7i.large: 29 pods, for which EKS reserves 574 MiB.

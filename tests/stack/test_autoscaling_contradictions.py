@@ -161,6 +161,8 @@ CASES: list[Case] = [
      "cluster.authenticationMode", "which shop does not take"),
     ("auto-mode-addon", auto_mode() | {"addons": {"vpcCni": {"prefixDelegation": True}}}, "addons.vpcCni",
      "do without it"),
+    ("pod-identity-agent", {"autoscaling": {"use": "auto-mode"}, "addons": {"podIdentityAgent": {"enabled": False}}},
+     "addons.podIdentityAgent.enabled", "aws-ebs-csi-driver would"),
     ("auto-mode-lifetime", in_auto_mode(expireAfter="481h"), "autoscaling.autoMode.nodePools.general.expireAfter",
      "expireAfter 481h and terminationGracePeriod 24h"),
     ("node-role", auto_mode(nodeRole="nodes"), "autoscaling.autoMode.nodeRole", "of a new cluster"),

@@ -91,7 +91,15 @@ def test_what_the_loader_accepts_is_accepted(validator: Any, project: Project, a
     assert validator.is_valid(parse_yaml_file(CONFIG + added, "F").value)
 
 
-@pytest.mark.parametrize("added", ["  multiarch-eks:network: {nat: best}\n", '      minSize: "1"\n', "      kind: 3\n"])
+@pytest.mark.parametrize(
+    "added",
+    [
+        "  multiarch-eks:network: {nat: best}\n",
+        '      minSize: "1"\n',
+        "      kind: 3\n",
+        "  multiarch-eks:registryMirrors: {Docker.io: [https://mirror.example.com]}\n",
+    ],
+)
 def test_a_value_that_the_loader_rejects_is_rejected(validator: Any, project: Project, added: str) -> None:  # noqa: ANN401
     assert project.problems(CONFIG + added)
     assert not validator.is_valid(parse_yaml_file(CONFIG + added, "F").value)

@@ -33,6 +33,8 @@ CASES: list[Case] = [
      "quay.io"),
     ("webhook-not-used", {ROOT: {"replicas": 3}}, ROOT, "no effect"),
     ("not-valid", webhook(ecrRepositories=["shop/*", "https://x"]), f"{ROOT}.ecrRepositories[1]", "https://x"),
+    ("not-valid", webhook(ecrRepositories=["111122223333.dkr.ecr.eu-west-1.amazonaws.com/shop/*"]),
+     f"{ROOT}.ecrRepositories[0]", "write shop/*"),
     ("webhook-architecture", deciding(architectures=["arm64"]), f"{SETTINGS}.architectures", "amd64"),
     ("not-valid", deciding(mode="pin", architectures=["amd64"]), f"{SETTINGS}.architectures", "pin needs both"),
     ("pod-identity-agent", webhook() | NO_AGENT, "addons.podIdentityAgent.enabled", "no IAM role"),

@@ -63,9 +63,13 @@ def check_reachable(rule: str, path: KeyPath, what: str, spec: StackSpec, report
 
 
 def check_pod_identity(spec: StackSpec, addons: Iterable[AddonPlan], report: ProblemReport) -> None:
-    """Report pods that need an IAM role and can't get it; nodes of EKS Auto Mode have their own agent."""
+    """Report pods that need an IAM role and can't get it.
+
+    Nodes of EKS Auto Mode have their own agent; those of node groups beside them do not.
+    """
     who = ", ".join(_list_with_role(spec, addons))
-    if not who or spec.autoscaling.use == "auto-mode":
+    own_agent = spec.autoscaling.use == "auto-mode" and (spec.cluster is not None or not spec.node_groups)
+    if not who or own_agent:
         return
     if spec.cluster is not None:
         if not spec.cluster.pod_identity_agent:

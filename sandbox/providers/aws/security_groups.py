@@ -43,8 +43,8 @@ def _show_group(call: Call) -> Record | None:
 
 
 def _wanted(call: Call, direction: str) -> list[Record]:
-    """Return the rules of the inputs as EC2's permissions with one source each."""
-    found = []
+    """Return the rules of the inputs as EC2's permissions with one source each, every one once."""
+    found: list[Record] = []
     for rule in call[direction] or []:
         protocol = str(rule.get("protocol", _ALL))
         ports = {"FromPort": rule.get("fromPort", -1), "ToPort": rule.get("toPort", -1)}
@@ -54,7 +54,7 @@ def _wanted(call: Call, direction: str) -> list[Record]:
             own = [call.id] if key == "UserIdGroupPairs" and rule.get("self") else []
             sources = [*(rule.get(name) or []), *own]
             found += [{**common, key: [{field: source, **described}]} for source in sources]
-    return found
+    return [each for at, each in enumerate(found) if each not in found[:at]]
 
 
 def _existing(rows: list[Record]) -> list[Record]:
