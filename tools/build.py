@@ -248,14 +248,19 @@ def _go_environment(goarch: str = "") -> dict[str, str]:
 def _go(command: Sequence[str], tool: Tool, log: Path) -> None:
     """Run ``go`` in a process group of its own, so that stopping it stops the compilers it started."""
     with log.open("wb") as output:
-        process = subprocess.Popen(
-            command, cwd=TOOLS / tool.module_folder, env=_go_environment(tool.goarch), stdin=subprocess.DEVNULL,
-            stdout=output, stderr=subprocess.STDOUT, start_new_session=True,
-        )  # fmt: skip
+        process = None
+        # A signal that comes while go starts is handled when there is a process to stop.
+        before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT, signal.SIGTERM})
         try:
+            process = subprocess.Popen(
+                command, cwd=TOOLS / tool.module_folder, env=_go_environment(tool.goarch), stdin=subprocess.DEVNULL,
+                stdout=output, stderr=subprocess.STDOUT, start_new_session=True,
+            )  # fmt: skip
+            signal.pthread_sigmask(signal.SIG_SETMASK, before)
             process.wait()
         finally:
-            if process.poll() is None:
+            signal.pthread_sigmask(signal.SIG_SETMASK, before)
+            if process is not None and process.poll() is None:
                 os.killpg(process.pid, signal.SIGKILL)
                 process.wait()
     if process.returncode:

@@ -54,7 +54,7 @@ def test_pools_that_are_closed_keep_their_nodes_and_make_no_more(rig: Rig) -> No
     # Open again they make nodes: the rejections were the limit's doing.
     rig.apply(pools(KARPENTER))
     for name in late:
-        wait_for(partial(_node, rig, name), f"a node for {name}", timeout=60)
+        wait_for(partial(_node, rig, name), f"a node for {name}", timeout=180)
 
 
 def _node(rig: Rig, name: str) -> str | None:
