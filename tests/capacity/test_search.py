@@ -51,6 +51,7 @@ def needs(
     return fails
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("seed", range(NEEDS))
 def test_the_cheapest_values_are_found(seed: int) -> None:
     generator = random.Random(seed)  # noqa: S311  (cases, not secrets)

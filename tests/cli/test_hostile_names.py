@@ -49,6 +49,7 @@ def manifests() -> list[dict[str, Any]]:
     ]
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize(("command", "output"), COMMANDS.items())
 @pytest.mark.usefixtures("clone")
 def test_what_others_wrote_is_shown_and_steers_nothing(

@@ -111,6 +111,7 @@ def test_two_jobs_at_the_same_time_leave_one_comment(send: Callable[..., Posted]
     assert len(server.comments) == 1
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("done", [False, True])
 @pytest.mark.parametrize("reply", [None, Reply(502), Reply(429, {"message": "limit"}, {"Retry-After": "9"})])
 @pytest.mark.parametrize("method", ["GET", "POST", "PUT", "PATCH"])

@@ -28,6 +28,7 @@ def reason(got: ImageVerification) -> str:
     return got.checks[-1].reason
 
 
+@pytest.mark.exhaustive
 def test_headers_without_end_end_with_the_time() -> None:
     header = archive([File("same")])[:512]
     held = Held()
@@ -59,6 +60,7 @@ def test_one_deadline_holds_for_index_config_and_layers_together() -> None:
     assert time.monotonic() - started < 5.0
 
 
+@pytest.mark.exhaustive
 def test_a_search_path_is_searched_no_longer_than_the_time() -> None:
     held = Held()
     path = ":".join(f"/d{number}" for number in range(15_000))

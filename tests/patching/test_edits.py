@@ -100,6 +100,7 @@ PLACES = [
 ]  # fmt: skip
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("place", PLACES)
 @pytest.mark.parametrize("last", [True, False])
 @pytest.mark.parametrize("ending", ["", "...\n", "\n\n---\n# nothing\n"])

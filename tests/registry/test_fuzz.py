@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from unittest.mock import patch
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -117,6 +118,7 @@ def _read(found: object) -> None:
         read_object(found.content, parse_reference("quay.io/app:1"))
 
 
+@pytest.mark.exhaustive
 @FUZZ
 @given(st.lists(answers(), min_size=1, max_size=6))
 def test_any_answers_end_in_a_result_or_one_line(given_answers: list[bytes]) -> None:

@@ -95,6 +95,7 @@ def check(made: Plan, given: tuple[NodeState, ...], wanted: list[Pod], result: S
         assert Capacity(node.shape.architecture, node.capacity_type) not in gone.capacities
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("seed", range(60))
 def test_pods_are_kept_and_nodes_hold_them(seed: int) -> None:
     chance = random.Random(seed)  # noqa: S311 (nothing secret)

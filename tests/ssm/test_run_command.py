@@ -53,6 +53,7 @@ def test_a_script_that_ends_well_is_done_with_its_output(aws: Wired) -> None:
     )
 
 
+@pytest.mark.exhaustive
 def test_all_states_of_120_instances_get_one_answer_each(aws: Wired) -> None:
     states = {
         AnswerStatus.DONE: aws.register(50, Target(output="x")) + aws.register(15, Target(output="x" * 30_000)),
@@ -80,6 +81,7 @@ def test_all_states_of_120_instances_get_one_answer_each(aws: Wired) -> None:
     assert left_running(aws) == []
 
 
+@pytest.mark.exhaustive
 def test_200_nodes_need_one_call_each_and_few_for_50(aws: Wired) -> None:
     names = aws.register(200, Target(output="é" * 10_000))
     answers = ask(aws, *names)

@@ -50,6 +50,7 @@ EXPENSIVE = {
 }
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("body", EXPENSIVE.values(), ids=list(EXPENSIVE))
 def test_images_that_are_expensive_to_read_keep_no_other_pod_waiting(body: bytes) -> None:
     """A pod with 80 of them; meanwhile other pods' images are looked up, one pod after the other."""

@@ -71,6 +71,7 @@ def rejected(component: Any, args: Args, name: str = "graviton") -> list[str]:  
     return [f"{problem.key} {problem.rule}" for problem in error.value.problems]
 
 
+@pytest.mark.exhaustive
 def test_a_platform_declares_what_a_stack_file_with_the_same_keys_does() -> None:
     found = declare(Platform, PLATFORM, "shop")
     inner = next(each for each in found.resources if each.type == "multiarch-eks:components:Platform")

@@ -48,6 +48,7 @@ def test_a_script_that_starts_no_kubelet_passes(script: str) -> None:
     assert starts_kubelet(script) is None
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("part", ["systemctl start ", "sed ", "# "])
 def test_a_script_of_the_longest_length_is_read_in_a_moment(part: str) -> None:
     began = time.process_time()

@@ -28,6 +28,7 @@ def test_console_output_keeps_the_reason(line: str) -> None:
     assert masked(line) == line
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize(
     "text",
     ["-" * 65_000, "a:" * 32_000, "-token" * 10_000, "key" * 20_000, " " * 65_000, "\n" * 65_000, "\r\n" * 32_000],
