@@ -136,6 +136,11 @@ class StackSpec(Section):
     false you install it yourself, or the EFA DRA driver in its place. Default: off.
     """
 
+    @property
+    def has_node_groups(self) -> bool:
+        """Whether the stack has node groups of either kind; without any, an autoscaler alone adds nodes."""
+        return bool(self.node_groups or self.multi_architecture_groups)
+
     def with_all_sections(self) -> Self:
         """Return the stack with the defaults of the sections too that are loaded only where a file has them."""
         from multiarch.schema.admission_webhook import AdmissionWebhook  # noqa: PLC0415  (most files omit both)

@@ -61,7 +61,7 @@ def check_auto_mode(spec: StackSpec, report: ProblemReport) -> None:
     if spec.cluster is not None and spec.cluster.authentication_mode == "CONFIG_MAP":
         message = f"nodes of EKS Auto Mode join by an access entry, which {spec.cluster.existing} does not take."
         report("auto-mode-access", ("cluster", "authenticationMode"), message)
-    if spec.node_groups or spec.multi_architecture_groups:
+    if spec.has_node_groups:
         return
     for key in sorted(spec.addons.written - {"extra"}) if spec.cluster is None else ():
         report("auto-mode-addon", ("addons", key), f"{key} is not installed: nodes of EKS Auto Mode do without it.")
@@ -93,7 +93,7 @@ def check_session_has_nodes(spec: StackSpec, origin: Origin, report: ProblemRepo
     """
     use, karpenter = spec.autoscaling.use, spec.autoscaling.karpenter
     written = spec.session.written and origin.has_section("session")
-    if spec.node_groups or spec.multi_architecture_groups or not written:
+    if spec.has_node_groups or not written:
         return
     if use == "auto-mode":
         report("auto-mode-session", ("session",), "no effect: nodes of EKS Auto Mode allow neither SSM nor SSH.")

@@ -68,7 +68,7 @@ def check_pod_identity(spec: StackSpec, addons: Iterable[AddonPlan], report: Pro
     Nodes of EKS Auto Mode have their own agent; those of node groups beside them do not.
     """
     who = ", ".join(_list_with_role(spec, addons))
-    own_agent = spec.autoscaling.use == "auto-mode" and (spec.cluster is not None or not spec.node_groups)
+    own_agent = spec.autoscaling.use == "auto-mode" and (spec.cluster is not None or not spec.has_node_groups)
     if not who or own_agent:
         return
     if spec.cluster is not None:
